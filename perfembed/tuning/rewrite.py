@@ -9,6 +9,7 @@ from functools import partial
 
 from perfembed.tuning.surroundings import Surveyed
 from scheduler.codegen.emit.emit_c import emit
+from scheduler.codegen.emit.original import remainder_text
 from scheduler.codegen.emit.splice import guarded, header_position, nest_text, spliced
 from scheduler.codegen.emit.text import VERBATIM, means_itself, preamble, values_in_front, words
 from scheduler.codegen.runtime_checks.guards import runtime_condition, told_apart_by_type
@@ -77,10 +78,17 @@ def rewrite_with_places(
         model = replayer.of(rewrite.schedule).model
         before = original.decode("latin-1")
         context = sharing.context if sharing is not None else ""
+        left = source.remainders.get(rewrite.nest.name)
+        behind: tuple[str, ...] = ()
+        if left is not None:  # the lines above the body count for its number
+            above = before[: left.body[0] - span.begin].count("\n")
+            body = before[left.body[0] - span.begin : left.body[1] - span.begin]
+            behind = remainder_text(left, "\n" * above + _with_own_labels(body), context)
         text = emit(
             scheduled,
             model,
             original=_with_own_labels(before),
+            behind=behind,
             vector_bytes=vector_bytes,
             checked=True,
             context=context,

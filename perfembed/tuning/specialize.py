@@ -138,13 +138,17 @@ def with_nests(source: SourceFile, others: Mapping[str, tuple[SourceFile, LoopNe
     if not others:
         return source
     nests, assumptions, sharing = [], dict(source.assumptions), dict(source.sharing)
+    remainders = dict(source.remainders)
     for nest in source.nests:
         if nest.name in others:
             whole, other = others[nest.name]
             assumptions[nest.name] = whole.assumptions[other.name]
+            remainders.pop(nest.name, None)
+            if other.name in whole.remainders:
+                remainders[nest.name] = whole.remainders[other.name]
             if other.name in whole.sharing:
                 known = sharing.get(nest.name, whole.sharing[other.name])  # who runs it does not change
                 sharing[nest.name] = replace(whole.sharing[other.name], context=known.context, reason=known.reason)
             nest = replace(other, name=nest.name)
         nests.append(nest)
-    return replace(source, nests=tuple(nests), assumptions=assumptions, sharing=sharing)
+    return replace(source, nests=tuple(nests), assumptions=assumptions, sharing=sharing, remainders=remainders)

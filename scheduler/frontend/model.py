@@ -93,6 +93,24 @@ class SourceAssumptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Remainder:
+    """What a nest leaves of a loop whose iterations exchange buffers: it holds whole rounds of them.
+
+    In C: `first`, where the iterator `name` of type `ctype` stands behind the nest, and `stop`, where it must not get
+    by its `step`; `body`: the bytes [begin, end) of the body of the loop, which runs as it was written, or, where the
+    loop goes on from where its iterator is, of the `whole` loop.
+    """
+
+    first: str
+    stop: str
+    name: str
+    ctype: str
+    step: int
+    body: tuple[int, int]
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Shared:
     """A loop of a nest that an OpenMP pragma shares among threads, or lanes of vectors.
 
@@ -133,7 +151,8 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """`assumptions` and `sharing`: of each nest, by its name (no `sharing`: no pragmas).
+    """`assumptions`, `sharing` and `remainders`: of nests, by their names (no `sharing`: no pragmas; no `remainders`:
+    the nest is all of its loops).
 
     `around`: loops that stay as they are around nests, or around calls of functions with nests, by which nothing is
     missed, and why. `trigraphs`: whether the compiler reads them; `fixable`: of nests, integers that iterators are
@@ -162,6 +181,7 @@ class SourceFile:
     printed: tuple[tuple[str, str], ...] = ()
     around: tuple[Rejection, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    remainders: Mapping[str, Remainder] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ PASSES: Mapping[str, Callable[[Unit], None]] = {
 }
 
 
-NAMES = (*PASSES, "inline_calls", "delinearize", "detect_scops")
-"""All that can be looked at, in order; the last three are done for each region of loops (`scop.detection`)."""
+NAMES = (*PASSES, "inline_calls", "rotate_buffers", "delinearize", "detect_scops")
+"""All that can be looked at, in order; the last four are done for each region of loops (`scop.detection`)."""
 
 
 def run_passes(unit: Unit, print_after: str = "") -> tuple[tuple[str, str], ...]:

@@ -32,6 +32,7 @@ def emit(
     model: Model,
     *,
     original: str | None = None,
+    behind: tuple[str, ...] = (),
     vector_bytes: int = 32,
     traced: bool = False,
     trips: Mapping[str, int] | None = None,
@@ -42,7 +43,8 @@ def emit(
     """The scheduled nest as C text, to stand where the nest stood.
 
     Where memory for a buffer cannot be had, the nest in source order runs, or `original`: the user's text of the nest,
-    decoded as Latin-1, which `scheduler.codegen.emit.splice` puts in verbatim. `context`: who runs the nest
+    decoded as Latin-1, which `scheduler.codegen.emit.splice` puts in verbatim. `behind`: lines that follow on the
+    scheduled loops, but not on those (`remainder_text`). `context`: who runs the nest
     (`scheduler.frontend.model.Sharing`). `reserved`: names that mean something there, which no variable of ours gets.
     `vector_bytes` is the width of the vectors of register blocks that do not name one. `traced` marks every access,
     floating-point operation and branch with a `PE_…` macro that a simulation defines (no vector marks then); `trips`,
@@ -54,7 +56,7 @@ def emit(
         if checked and (problem := wrong_loops(scheduled, model)):
             raise CodegenUnsupported(f"the loops that isl makes are wrong: {problem}")
         with model.quota():
-            return _emit(scheduled, model, original, vector_bytes, traced, trips or {}, context, reserved)
+            return _emit(scheduled, model, original, behind, vector_bytes, traced, trips or {}, context, reserved)
     except QuotaExceeded as error:
         raise CodegenUnsupported(f"no code within the limits of the polyhedral library: {error}") from error
 
@@ -77,6 +79,7 @@ def _emit(
     scheduled: ScheduledNest,
     model: Model,
     original: str | None,
+    behind: tuple[str, ...],
     vector_bytes: int,
     traced: bool,
     trips: Mapping[str, int],
@@ -109,6 +112,7 @@ def _emit(
     lines = emitter.body(nodes)
     if emitter.unfenced:
         lines.append("pe_streamed();")
+    lines += behind
     lines = [
         *(array_declaration(a, emitter.printer, emitter.printer.dropped.get(a.name, 0), ALIGNED) for a in plan.top),
         *lines,

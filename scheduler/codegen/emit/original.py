@@ -7,9 +7,9 @@ from itertools import groupby
 
 from scheduler.codegen.emit.expr import Printer
 from scheduler.codegen.emit.integer_text import RELATION, wrap
-from scheduler.codegen.emit.text import block, declarator, indented
+from scheduler.codegen.emit.text import VERBATIM, block, declarator, indented
 from scheduler.errors import CodegenUnsupported
-from scheduler.frontend.model import Shared, Sharing
+from scheduler.frontend.model import Remainder, Shared, Sharing
 from scheduler.ir.nest import Array, Bound, Guard, Loop, LoopNest, Node, Predicate, Statement, Storage
 from scheduler.ir.types import scalar_type
 from scheduler.ir.walk import loops, placed_statements, uses
@@ -32,6 +32,25 @@ def emit_original(nest: LoopNest, sharing: Sharing | None = None) -> str:
     if top:
         lines = block("", [*top, *lines])
     return "\n".join(lines) + "\n"
+
+
+def remainder_text(left: Remainder, body: str, context: str) -> tuple[str, ...]:
+    """What a nest leaves of its loop: with `body`, the user's text, which keeps the numbers of its lines. `context`: as
+    in `emit_c.emit`."""
+    # Before one of a team exchanges buffers, all have seen which ones the nest starts with.
+    barrier = ("#pragma omp barrier",) if context == "team" else ()
+    first, written = f"({left.ctype})({left.first})", f"{VERBATIM}{body}{VERBATIM}"
+    if left.whole:
+        return (*barrier, f"{left.name} = {first};", written)
+    test = f"{left.name} {'<' if left.step > 0 else '>'} pe_stop"
+    lines = (
+        *barrier,
+        f"const {left.ctype} pe_first = {first};",
+        f"const long pe_stop = {left.stop};",
+        f"for ({left.ctype} {left.name} = pe_first; (long){test}; {increment(left.name, left.step)})",
+        written,
+    )
+    return tuple(block("", lines))
 
 
 def _wraps(ctype: str) -> bool:

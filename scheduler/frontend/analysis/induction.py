@@ -115,7 +115,7 @@ def inits_of(init: CStmt | None) -> dict[Variable, CExpr] | None:
                 return None
             found[variable] = variable.init
     elif isinstance(init, ExprStmt):
-        for part in commas(init.expr):
+        for part in assignments(init.expr):
             name = target_variable(part)
             if not isinstance(part, Set) or part.op != "=" or name is None or name in found:
                 return None
@@ -138,6 +138,28 @@ def commas(expr: CExpr | None) -> list[CExpr]:
     if isinstance(expr, Bin) and expr.op == ",":
         return [*commas(expr.left), *commas(expr.right)]
     return [expr]
+
+
+def assignments(expr: CExpr) -> list[CExpr]:
+    """The parts of an expression with commas; of `i = j = 0`, of variables of one type, `j = 0` and `i = 0`."""
+    found: list[CExpr] = []
+    for part in commas(expr):
+        chain = [part]
+        while isinstance(last := chain[-1], Set) and isinstance(inner := strip(last.right), Set) and inner.op == "=":
+            chain.append(inner)
+        value = last.right if isinstance(last, Set) else last
+        named = {v for e in chain if (v := target_variable(e)) is not None}
+        alike = len(named) == len(chain) and len({v.ctype.name for v in named}) == 1
+        if (
+            len(chain) > 1
+            and alike
+            and fold(value) is not None
+            and all(isinstance(e, Set) and e.op == "=" for e in chain)
+        ):
+            found += [replace(e, right=value) for e in reversed(chain) if isinstance(e, Set)]
+        else:
+            found.append(part)
+    return found
 
 
 def count_of(

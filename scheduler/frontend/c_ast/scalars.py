@@ -171,6 +171,20 @@ def flatten(body: Iterable[CStmt], whole: bool = False) -> tuple[CStmt, ...]:
     return tuple(result)
 
 
+def is_exchange(stmt: CStmt) -> bool:
+    """It only sets pointers to each other."""
+    values: list[CExpr | None] = []
+    for part in flatten((stmt,)):
+        expr = strip(part.expr) if isinstance(part, ExprStmt) else None
+        if isinstance(expr, Set) and expr.op == "=":
+            values += [expr.left, expr.right]
+        elif isinstance(part, DeclStmt):
+            values += [v.init for v in part.variables]
+        else:
+            return False
+    return all(e is not None and e.ctype.kind == "pointer" and access_path(strip(e)) is not None for e in values)
+
+
 def has_effect(expr: CExpr) -> bool:
     """False for a statement without effect, like `(void)x`."""
     expr = strip(expr)

@@ -30,6 +30,7 @@ from scheduler.frontend.clang.preprocessing import names
 from scheduler.frontend.openmp.pragmas import (
     BLOCKS,
     OF_LOOPS,
+    ONE_THREAD,
     OWN,
     PROTECTED,
     SHARING,
@@ -74,7 +75,7 @@ class Pragmas:
     def understood(self, directive: Directive) -> bool:
         """Whether a line inside a loop is a pragma that `marks` looks at, or one that changes nothing."""
         found = pragma(directive)
-        known = OF_LOOPS | PROTECTED | {"hint", "harmless", "barrier", "declare simd"}
+        known = OF_LOOPS | PROTECTED | ONE_THREAD | {"hint", "harmless", "barrier", "declare simd"}
         return found is not None and found.name in known
 
     def attached(self, stmt: CStmt) -> tuple[Pragma, ...]:

@@ -31,6 +31,7 @@ OF_LOOPS = SHARING | {"simd"}
 STANDALONE = frozenset(("barrier", "flush", "taskwait", "taskyield", "threadprivate", "declare simd"))
 BLOCKS = frozenset(("parallel", "single", "master", "masked", "critical", "section", "sections", "task"))
 OWN = ("private", "firstprivate", "lastprivate", "reduction", "linear")  # clauses of what each thread has its own
+ONE_THREAD = frozenset(("single", "master", "masked"))
 PROTECTED = frozenset(("critical", "atomic"))
 _HOW = ("schedule", "collapse", "nowait", "num_threads", "if", "simdlen", "safelen", "aligned", "proc_bind", "order")
 UNDERSTOOD = frozenset((*OWN, *_HOW, "shared", "default", "nontemporal"))

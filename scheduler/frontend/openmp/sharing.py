@@ -26,12 +26,14 @@ from scheduler.frontend.c_ast.liveness import mentioned
 from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.c_ast.scalars import (
     base_variable,
+    is_exchange,
 )
 from scheduler.frontend.model import Shared, Sharing
 from scheduler.frontend.openmp.constructs import Pragmas
 from scheduler.frontend.openmp.pragmas import (
     KINDS,
     OF_LOOPS,
+    ONE_THREAD,
     PROTECTED,
     SHARING,
     UNDERSTOOD,
@@ -53,10 +55,17 @@ class Marks:
     protected: list[tuple[int, int, str]] = field(default_factory=list)
     context: str = ""
 
-    def move_to(self, region: tuple[CStmt, ...]) -> None:
-        """The region is a copy: its loops stand where those stood that were looked at."""
-        copies = {s.begin: s for s in reversed([*_outermost(region)]) if isinstance(s, ForStmt)}
-        self.replace({id(stmt): copies[stmt.begin] for stmt, _ in self.loops.values() if stmt.begin in copies})
+    def move_to(self, *copies: tuple[CStmt, ...]) -> None:
+        """The region is a copy, or holds several: their loops stand where those stood that were looked at."""
+        by_place: dict[int, list[tuple[Pragma, ...]]] = {}
+        for stmt, own in self.loops.values():
+            by_place.setdefault(stmt.begin, []).append(own)
+        self.loops = {}
+        for copy in copies:
+            waiting = {begin: iter(every) for begin, every in by_place.items()}
+            for loop in loops_of_pragmas(copy):
+                if (mine := next(waiting.get(loop.begin, iter(())), None)) is not None:
+                    self.loops[id(loop)] = (loop, mine)
 
     def replace(self, copies: Mapping[int, ForStmt]) -> None:
         """`copies`: of loops, by the identities of these."""
@@ -130,6 +139,8 @@ def _note(found: Marks, own: Pragma, stmt: CStmt) -> None:
             raise Reject(own.begin, f"'#pragma {own.text}' is not understood", _ADVICE)
         found.protected.append((stmt.begin, stmt.end, own.text))
         return
+    if own.name in ONE_THREAD and not own.clauses and is_exchange(stmt):
+        return  # read as one of a loop over rounds, in which there is none (`passes.rotate_buffers`)
     if own.name not in OF_LOOPS | {"hint"} or not isinstance(stmt, ForStmt):
         where = "above" if isinstance(stmt, ForStmt) else "inside"
         raise Reject(own.begin, f"there is '#pragma {own.text}' {where} the loop", _ADVICE)

@@ -91,6 +91,7 @@ class Calls:
         self.nodes = 0
         self.path: Path = ()
         self.paths: dict[str, Path] = {}  # to each function of `sites` that is called first
+        self.places: dict[int, CExpr] = {}  # what stands for parts of what is copied, by their identity
         self.at: int | None = None  # of what is copied, where it is not of this file
 
     def region(self, region: tuple[CStmt, ...]) -> tuple[CStmt, ...]:
@@ -233,7 +234,7 @@ class Calls:
     # -------------------------------------------------------------------------------- expressions
 
     def _cloner(self, values: Values, results: dict[int, CExpr] | None = None) -> Cloner:
-        return Cloner(values, self.at, len(self.path), results or {}, self._within())
+        return Cloner(values, self.at, len(self.path), {**self.places, **(results or {})}, self._within())
 
     def _within(self) -> tuple[str, ...]:
         """The functions that what is copied comes from, where they are not of this file."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scheduler.frontend.analysis.induction import commas, start_before, take_start
+from scheduler.frontend.analysis.induction import assignments, commas, start_before, take_start
 from scheduler.frontend.c_ast import loop_header
 from scheduler.frontend.c_ast.csyntax import (
     INT,
@@ -15,6 +15,7 @@ from scheduler.frontend.c_ast.csyntax import (
     CExpr,
     Compound,
     CStmt,
+    DeclStmt,
     ExprStmt,
     ForStmt,
     IfStmt,
@@ -24,6 +25,7 @@ from scheduler.frontend.c_ast.csyntax import (
     Ref,
     Set,
     Step,
+    Variable,
     is_loop,
     strip,
     subexpressions,
@@ -117,10 +119,68 @@ def counted_loop(
             kind, one = promoted(variable.ctype), Lit("1", 1, INT, at)
             value = Bin(first.op[0], as_type(value, kind), as_type(one, kind), kind, at)
         init = ExprStmt(Set("=", Ref(variable, variable.ctype, at), value, variable.ctype, at), at, at)
-    whole = Compound(tuple(body), stmt.begin, stmt.end)
+    all_of_it = isinstance(stmt, ForStmt) and tuple(body) == flatten((stmt.body,))
+    text = stmt.body if isinstance(stmt, ForStmt) and all_of_it else stmt
+    whole = Compound(tuple(body), text.begin, text.end)
     macro = isinstance(stmt, ForStmt) and stmt.macro
     loop = ForStmt(init, condition, increment, whole, stmt.begin, stmt.end, stmt.foreign, bottom, macro)
     return (loop, place) if loop_header.counts(loop) else None
+
+
+def with_plain_header(loop: ForStmt) -> tuple[list[CStmt], ForStmt] | None:
+    """What the header does besides counting, as statements: (those in front of the loop, the loop).
+
+    `for (i = 0, sum = 0.0; i < n; i++, x += dx) …` is `sum = 0.0; for (i = 0; i < n; i++) { … x += dx; }`. None where
+    there is nothing, where it depends on what the loop counts with, or where a `continue` leads to it.
+    """
+    steps, condition = commas(loop.increment), loop.condition
+    if loop.foreign or loop.macro or condition is None:
+        return None
+    tested = {e.var for e in subexpressions(condition) if isinstance(e, Ref)}
+    counting = [e for e in steps if target_variable(e) in tested]
+    own = target_variable(counting[0]) if len(counting) == 1 else None
+    if own is None or any(mentions(own, e) for e in steps if e is not counting[0]):
+        return None
+    behind = [ExprStmt(e, loop.end, loop.end) for e in steps if e is not counting[0]]
+    if behind and any(True for _ in own_jumps((loop.body,))):
+        return None
+    found = _started(loop, own)
+    if found is None or not (found[0] or behind):
+        return None
+    before, init = found
+    body = Compound((*flatten((loop.body,)), *behind), loop.body.begin, loop.body.end) if behind else loop.body
+    return before, replace(loop, init=init, increment=counting[0], body=body)
+
+
+def _started(loop: ForStmt, own: Variable) -> tuple[list[CStmt], CStmt | None] | None:
+    """What the header sets in front of the loop, and where it starts its iterator; None where these depend on it."""
+    init, at = loop.init, loop.begin
+    if isinstance(init, DeclStmt) and own in init.variables:
+        place = init.variables.index(own)
+        first, rest = init.variables[:place], init.variables[place + 1 :]
+        behind = [v.init for v in rest if v.init is not None]
+        if own.init is None or any(mentions(own, e) for e in behind) or any(mentions(v, own.init) for v in rest):
+            return None
+        others = (*first, *rest)
+        return [DeclStmt(others, at, at)] if others else [], replace(init, variables=(own,))
+    if not isinstance(init, ExprStmt):
+        return None
+    parts = assignments(init.expr)
+    mine = [k for k, e in enumerate(parts) if target_variable(e) is own]
+    if len(mine) != 1 or not all(isinstance(e, Set) for e in parts):
+        return None
+    start = parts[mine[0]]
+    assert isinstance(start, Set)
+    later = parts[mine[0] + 1 :]
+    if start.op != "=" or any(mentions(own, e) for e in parts if e is not start):
+        return None
+    if any((v := target_variable(e)) is None or mentions(v, start.right) for e in later):
+        return None
+    return [ExprStmt(e, at, at) for e in parts if e is not start], ExprStmt(start, init.begin, init.end)
+
+
+def mentions(variable: Variable, expr: CExpr) -> bool:
+    return any(isinstance(e, Ref) and e.var is variable for e in subexpressions(expr))
 
 
 def _alone(increment: CExpr, condition: CExpr) -> tuple[CExpr, list[CExpr]]:

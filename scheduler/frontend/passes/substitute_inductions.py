@@ -39,7 +39,7 @@ from scheduler.frontend.c_ast.jumps import own_jumps
 from scheduler.frontend.c_ast.loop_header import step_by
 from scheduler.frontend.c_ast.scalars import declared_inside, flatten, iterator_of, target_variable
 from scheduler.frontend.passes.exits import breaks_on_errors
-from scheduler.frontend.passes.normalize_loops import counted_loop
+from scheduler.frontend.passes.normalize_loops import counted_loop, with_plain_header
 from scheduler.frontend.passes.one_iterator import by_one_iterator
 from scheduler.frontend.passes.opaque import opaque
 from scheduler.frontend.passes.walk import FunctionPass
@@ -73,6 +73,10 @@ class SubstituteInductions(FunctionPass):
                 result = self._by_one_iterator(stmt, before)
                 if result is not stmt:
                     return result
+                if stmt.begin not in self.marked and (plain := with_plain_header(stmt)) is not None:
+                    first, loop = plain
+                    parts = flatten((self._by_one_iterator(loop, [*before, *first]),), True)
+                    return Compound((*first, *parts), stmt.begin, stmt.end, stmt)
         return self._as_it_is(stmt, inside)
 
     def _as_it_is(self, stmt: CStmt, inside: bool) -> CStmt:

@@ -82,6 +82,10 @@ def _is_break(actions: list[Action]) -> bool:
     return bool(actions) and actions[0] == BREAK
 
 
+EXCHANGES = "the loop changes a pointer"
+EXCHANGE_ADVICE = (
+    "index the arrays with integers; buffers may be exchanged in every iteration (tmp = a; a = b; b = tmp)"
+)
 WHILE_ADVICE = "write it as a for loop with a known number of iterations"
 
 
@@ -203,11 +207,7 @@ def effects(ctx: Context, expr: CExpr) -> list[Action]:
             return [*actions(ctx, tuple(before)), added]
         if isinstance(expr, Set):
             if expr.left.ctype.kind == "pointer":
-                raise Reject(
-                    expr.at,
-                    "the loop changes a pointer",
-                    "index the arrays with integers; where two arrays are swapped, do two steps in each iteration",
-                )
+                raise Reject(expr.at, EXCHANGES, EXCHANGE_ADVICE)
             values.check_scalar(expr.left)
             first: list[Action] = []
             right = expr.right
@@ -243,8 +243,9 @@ def _target(ctx: Context, expr: CExpr) -> Access:
 
 def declaration(ctx: Context, stmt: DeclStmt, rest: tuple[CStmt, ...]) -> list[Node]:
     result: list[Node] = []
-    for variable in stmt.variables:
-        result.extend(_declared(ctx, variable, stmt, rest))
+    for number, variable in enumerate(stmt.variables, 1):
+        others = replace(stmt, variables=stmt.variables[number:])
+        result.extend(_declared(ctx, variable, stmt, (others, *rest)))
     return result
 
 

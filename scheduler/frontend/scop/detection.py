@@ -12,18 +12,22 @@ import islpy as isl
 
 from scheduler.errors import TextError
 from scheduler.frontend.analysis.aliases import Aliases
+from scheduler.frontend.analysis.induction import start_before
 from scheduler.frontend.analysis.mod_ref import ModRef
 from scheduler.frontend.c_ast import scalars
 from scheduler.frontend.c_ast.csyntax import (
+    INT,
     LOOPS,
     CFunction,
     Compound,
     CStmt,
     DeclStmt,
     ExprStmt,
+    ForStmt,
     IfStmt,
     Index,
     JumpStmt,
+    Lit,
     OtherStmt,
     Set,
     Step,
@@ -35,26 +39,29 @@ from scheduler.frontend.c_ast.csyntax import (
     statements,
     strip,
 )
-from scheduler.frontend.c_ast.liveness import Frame, mentioned, statement_use
+from scheduler.frontend.c_ast.folding import fold
+from scheduler.frontend.c_ast.liveness import Frame, dead_after, mentioned, statement_use
 from scheduler.frontend.c_ast.loop_header import NO_STEP
 from scheduler.frontend.c_ast.printing import statements_text
 from scheduler.frontend.c_ast.reject import BREAK_ADVICE, LeftAround, Reject
 from scheduler.frontend.c_ast.scalars import flatten
 from scheduler.frontend.clang.lexical import Lines
-from scheduler.frontend.model import RACE, Function, Rejection, Sharing, SourceAssumptions, SourceFile
+from scheduler.frontend.model import RACE, Function, Rejection, Remainder, Sharing, SourceAssumptions, SourceFile
 from scheduler.frontend.openmp.constructs import Pragmas
 from scheduler.frontend.openmp.sharing import Marks, marks, sharing
 from scheduler.frontend.openmp.team import check_team
 from scheduler.frontend.passes.inline_calls import Calls
 from scheduler.frontend.passes.opaque import with_opaque_statements
+from scheduler.frontend.passes.rotate_buffers import Rounds, by_rounds, goes_on
 from scheduler.frontend.scop import body as nest_body
-from scheduler.frontend.scop.actions import WHILE_ADVICE
+from scheduler.frontend.scop.actions import EXCHANGE_ADVICE, EXCHANGES, WHILE_ADVICE
 from scheduler.frontend.scop.assumptions import assumptions
 from scheduler.frontend.scop.context import Assumed, Context, Scope, Work
 from scheduler.frontend.scop.finalize import finish
 from scheduler.frontend.scop.nest_checks import any_parallel, builds_up, check_numbers, check_traps
 from scheduler.frontend.scop.prepare import prepare
 from scheduler.frontend.scop.region_text import PART, RegionText
+from scheduler.frontend.scop.remainders import remainder
 from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest, Span
 from scheduler.ir.text import format_nest
@@ -109,6 +116,7 @@ def extract(unit: Unit, given: Mapping[int, Mapping[str, int]] | None = None, pr
         macros=unit.macros,
         printed=detection.printed(),
         around=tuple(detection.found.around),
+        remainders=detection.found.remainders,
     )
 
 
@@ -123,10 +131,11 @@ class Found:
     sharing: dict[str, Sharing] = field(default_factory=dict)
     fixable: dict[str, tuple[str, ...]] = field(default_factory=dict)
     printed: list[tuple[str, str]] = field(default_factory=list)
+    remainders: dict[str, Remainder] = field(default_factory=dict)
 
     def forget(self, name: str) -> None:
         """What was found of a nest that is refused after all."""
-        for by_name in (self.assumptions, self.sharing, self.fixable):
+        for by_name in (self.assumptions, self.sharing, self.fixable, self.remainders):
             by_name.pop(name, None)
 
 
@@ -315,8 +324,11 @@ class Detection:
                 self.found.printed.append((self.function.name, statements_text(region)))
             found.move_to(region)
             self.text.check_called(calls, found, region)
-            body, last = (*body[:first], *region, *body[last + 1 :]), first + len(region) - 1
-            nest = self._read(body, first, last, owner, frames, written, found, span)
+            stands_for = Frame(owner, body, first, last)
+            nest = self._of_rounds(region, stands_for, frames, written, found, span, calls)
+            if nest is None:
+                read = Frame(owner, (*body[:first], *region, *body[last + 1 :]), first, first + len(region) - 1)
+                nest = self._read(read, frames, written, found, span)
             if kept and not found.loops and not any_parallel(nest):
                 raise Reject(span.begin, "no loop around loops that do not count can be run in parallel", WHILE_ADVICE)
             for name, at in calls.repeated:
@@ -332,19 +344,76 @@ class Detection:
     def _next_name(self) -> str:
         return f"{safe_name(self.function.name)}_{len(self.found.nests) - self.first}"
 
-    def _read(
+    def _of_rounds(
         self,
-        body: tuple[CStmt, ...],
-        first: int,
-        last: int,
-        owner: CStmt | None,
+        region: tuple[CStmt, ...],
+        place: Frame,
         frames: list[Frame],
         written: tuple[CStmt, ...],
         found: Marks,
         span: Span,
+        calls: Calls,
+    ) -> LoopNest | None:
+        """The nest of a region that is a loop whose iterations exchange buffers; None of one that is none.
+
+        `place`: of the statements that it stands for. Raises Reject.
+        """
+        body, last = place.body, place.last
+        loops = [s for s in region if isinstance(s, ForStmt)]
+        around = [*frames, place]
+
+        def known(variable: Variable) -> int | None:
+            start = start_before(variable, list(body[: place.first]), frozenset())
+            return None if start is None else fold(start[1])
+
+        def dead(variable: Variable) -> bool:
+            return dead_after(variable, around, self.function)
+
+        try:
+            rounds = [r for loop in loops if (r := by_rounds(loop, calls, known, dead)) is not None]
+        except Reject:  # the copies are too large
+            return None
+        kept = loop_of(body[place.first])
+        if not rounds or kept is None:
+            return None
+        made, number = rounds[0], region.index(rounds[0].loop)
+        ahead, behind = region[:number], region[number + 1 :]
+        if len(loops) > 1 or last > place.first:
+            raise Reject(made.loop.begin, EXCHANGES, EXCHANGE_ADVICE)
+        if any(stmt is made.loop and any(p.name != "hint" for p in own) for stmt, own in found.loops.values()):
+            return None
+        if any(mentioned(s) & made.exchanged for s in (*ahead, *behind)) or not goes_on(kept, made, behind):
+            return None
+        again = IfStmt(Lit("1", 1, INT, kept.begin), kept.body, None, kept.begin, kept.end)
+        whole = (*body[: place.first], *ahead, made.written, *behind, again, *body[last + 1 :])
+        read = Frame(place.owner, whole, place.first, place.first + len(region) - 1)
+        loops_before, printed = dict(found.loops), len(self.found.printed)
+        try:
+            self.text.check_text(kept.body)
+            found.move_to(*made.copies)
+            return self._read(read, frames, written, found, span, (made, kept))
+        except Reject:
+            found.loops = loops_before
+            del self.found.printed[printed:]
+            return None
+
+    def _read(
+        self,
+        read: Frame,
+        frames: list[Frame],
+        written: tuple[CStmt, ...],
+        found: Marks,
+        span: Span,
+        rounds: tuple[Rounds, ForStmt] | None = None,
     ) -> LoopNest:
-        """The nest of body[first..last], which stand for the statements `written` at `span`. Raises Reject."""
+        """The nest of the statements that are looked at, which stand for the statements `written` at `span`.
+
+        `rounds`: of what loop of the file it is. Raises Reject.
+        """
+        body, first, last, owner = read.body, read.first, read.last, read.owner
         region = body[first : last + 1]
+        if self.print_after == "rotate_buffers":
+            self.found.printed.append((self.function.name, statements_text(region)))
         self.text.check_shared(region)
         ctx = Context(
             self.unit,
@@ -361,6 +430,7 @@ class Detection:
         region = prepare(ctx, region, self.pragmas, found)
         body = (*body[:first], *region, *body[last + 1 :])
         ctx.scope.frames.pop()
+        left = None if rounds is None else remainder(ctx, *rounds)
         nodes = []
         for position in range(first, last + 1):
             with ctx.frame(Frame(owner, body, position, position)):
@@ -380,8 +450,14 @@ class Detection:
                 check_traps(part, ctx.begin)
         if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.assumed.wanted}:
             self.found.fixable[name] = tuple(sorted(texts))
+        if left is not None:
+            self.found.remainders[name] = left
         around = tuple(a.place for a in self.pragmas.around)
-        self.found.assumptions[name] = replace(assumptions(ctx, region, written, nest, span), pragmas=around)
+        known = assumptions(ctx, region, written, nest, span)
+        if rounds is not None:
+            values, dead = (*known.values, *rounds[0].known), {*known.dead, *map(spelled, rounds[0].dead)}
+            known = replace(known, values=tuple(dict.fromkeys(values)), dead=tuple(sorted(dead)))
+        self.found.assumptions[name] = replace(known, pragmas=around)
         if found.loops or found.protected or found.context:
             arrays = {info.variable: n for n, info in ctx.accesses.arrays.items() if info.variable is not None}
             self.found.sharing[name] = sharing(found, nest, arrays, ctx.scope.loop_names, ctx.span)

@@ -238,18 +238,26 @@ def _quotient(ctx: Context, outer: Atom, below: Monomial, made: dict[tuple[Atom,
 
 def _fits(ctx: Context, atom: Atom) -> Iterator[str]:
     """Conditions under which the value can be read, and computed in a long, in C."""
-    for name in sorted(atom_names(atom)):
+    yield from fits(ctx, atom_names(atom), isinstance(atom, Group))
+
+
+def fits(ctx: Context, names: Iterable[str], added: bool) -> Iterator[str]:
+    """Conditions in C under which variables can be read, and sums of them, if they are `added`, be made in a long."""
+    for name in sorted(names):
         variable = ctx.assumed.maybe_parameters[name]
         if ctx.assumed.conditions.get(variable):
             yield ctx.assumed.conditions[variable]
-        if isinstance(atom, Group) and bits(variable.ctype.name) > 32:
+        if added and bits(variable.ctype.name) > 32:
             text = f"(long)({variable.text})"
             yield f"{text} >= -(1L << 40) && {text} <= 1L << 40"
 
 
 def _text(ctx: Context, atom: Atom) -> str | None:
+    return affine_text(ctx, atom.affine if isinstance(atom, Group) else Affine.of(atom))
+
+
+def affine_text(ctx: Context, affine: Affine) -> str | None:
     """C text of its value as a long; None of what is no sum of variables."""
-    affine = atom.affine if isinstance(atom, Group) else Affine.of(atom)
     parts = []
     for name, coefficient in affine.terms:
         variable = None if isinstance(name, FloorDiv) else ctx.assumed.maybe_parameters.get(name)
@@ -260,4 +268,6 @@ def _text(ctx: Context, atom: Atom) -> str | None:
         return None
     if affine.const:
         parts.append(f"{affine.const}L")
+    if not parts:
+        return "0L"
     return parts[0] if len(parts) == 1 else f"({' + '.join(parts)})"

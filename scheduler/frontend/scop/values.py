@@ -404,6 +404,8 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
         if place.inside is not None:
             return Pointer(place.root, place.indices, ctype.element, place.inside)
         return Pointer(place.root, (*place.indices, ZERO), ctype.element)
+    if isinstance(expr, Cond) and (chosen := fold(expr.condition)) is not None:
+        return pointer(ctx, expr.then if chosen else expr.orelse)
     if isinstance(expr, Unmodelled):
         raise unmodelled(expr.what, expr.at)
     if isinstance(expr, Lit) and expr.value is None:

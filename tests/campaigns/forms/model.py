@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal as OneOf
 
-from tests.campaigns.forms import counters, exits, flow, memory, ranges, rows, strides, structures, values
+from tests.campaigns.forms import counters, exchanges, exits, flow, memory, ranges, rows, strides, structures, values
 
 Kind = OneOf[
     "wrong output",  # the written file says something else, or a sanitizer finds something in it
@@ -29,10 +29,12 @@ FORMS: Mapping[str, Callable[[int], str]] = MappingProxyType(
         "memory": lambda seed: memory.Writer(seed).program(),
         "exits": lambda seed: exits.Writer(seed).program(),
         "rows": lambda seed: rows.Writer(seed).program(),
+        "exchanges": lambda seed: exchanges.Writer(seed).program(),
     }
 )
 """Writers of programs by the form they are about: jumps and reductions, iterators, strides and subscripts that are no
-constants, structures, memory that is set and copied, loops that are left on an error, tables of rows."""
+constants, structures, memory that is set and copied, loops that are left on an error, tables of rows, buffers that
+loops over time exchange."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,10 +70,10 @@ def test_32_bit_unsigned_sums_must_not_wrap() -> None:
 REFUSED = [
     ("int i = 0; ; i++", "no condition", "for"),
     ("int i = 0; i < n;", "no increment", "for"),
-    ("int i = 0, j = 0; i < n; i++, j *= 2", "more than one variable", "for"),
+    ("int i = 0, j = 0; i < n; i++, j *= i", "more than one variable", "for"),
     ("int i = 0; i != n; i += m", "constant", "i += m"),
     ("int i = 1; i < n; i *= 2", "constant", "i *= 2"),
-    ("int i = 0; i < n; i++, m /= 2", "just its iterator", "i++, m"),
+    ("int i = 0; i < n; i++, m /= i", "just its iterator", "i++, m"),
     ("int i = 0; i * i < n; i++", "not a comparison", "i * i"),
     ("int i = 0; i < n; i--", "towards its limit", "i < n"),
     ("int i = 0; i != n; i += 2", "step over", "i != n"),

@@ -16,6 +16,10 @@ APART = """nest s { param n: int; param m: int; array a: double[100]; array b: d
   for j: int in [m, m + n) step 1 { S1: b[j] = 1.0; } }"""
 ENDS = """nest s { param n: int; array a: double[100]; array b: double[100];
   for i: int in [0, n) step 1 { S0: a[i] = 1.0; for j: int in [0, n) step 1 { S1: b[j] += a[i]; } S2: a[i] = 2.0; } }"""
+TURNS = """nest s { param n: int; param t: long; array a: double[?]; array b: double[?];
+  for k: long in [0, t) step 1 {
+    for i: int in [1, n - 1) step 1 { S0: b[i] = a[i - 1]; }
+    for j: int in [1, n - 1) step 1 { S1: a[j] = b[j - 1]; } } }"""
 DATA = """nest s { param m: int; array a: double[100]; array b: double[100]; array r: int[100] const;
   for j: int in [opaque(r[0]), opaque(r[1])) step 1 { S0: a[j] = 1.0; S1: b[j] = 1.0; } }"""
 
@@ -81,3 +85,13 @@ def test_of_loops_over_data_it_must_be_known() -> None:
     with pytest.raises(CodegenUnsupported, match="further apart than there is time for"):
         check_known_gaps(tree(DATA, "shift(j, S1, m); tile([j], [4])"))
     check_known_gaps(tree(DATA, "shift(j, S1, 3); tile([j], [4])"))
+
+
+def test_skewed_loops_with_the_same_bounds_are_not_apart() -> None:
+    """That is plain, and asking isl takes long where there are many of them."""
+    poly = tree(TURNS, "shift(j, S1, 1); fuse(i, j); skew(k, i, 2); tile([k, i], [16, 64])")
+    assert poly.context().params().is_subset(gap_free(poly))
+    apart = TURNS.replace("[1, n - 1) step 1 { S1: a[j] = b[j - 1]", "[m, m + n - 2) step 1 { S1: c[j] = d[j - 1]")
+    apart = apart.replace("array a:", "param m: int; array c: double[?]; array d: double[?]; array a:")
+    poly = tree(apart, "fuse(i, j); skew(k, i, 2); tile([k, i], [16, 64])")
+    assert free(poly, "n = 5 and t = 5 and m = 2") and not free(poly, "n = 5 and t = 5 and m = 3000000")

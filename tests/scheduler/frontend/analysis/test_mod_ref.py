@@ -19,6 +19,9 @@ static int unknown(void) { return puts(""); }
 static int again(int n) { return n ? again(n - 1) : 0; }
 static int odd(int n); static int even(int n) { return n ? odd(n - 1) : 1; }
 static int odd(int n) { return n ? even(n - 1) : 0; }
+struct g { double *p, *q; };
+static void exchange(struct g *g) { double *t = g->p; g->p = g->q; g->q = t; }
+static void later(struct g *g) { double *t = g->p; t = g->q; exchange(g); }
 """
 
 
@@ -28,7 +31,8 @@ def test_effects() -> None:
     unit = Lowering(tu, "t.c", CODE).run()
     effects = ModRef(unit)
     stores = {name for name, function in unit.functions.items() if effects.of(function).stores}
-    assert stores == {"sets", "below", "through", "unknown"}
+    assert stores == {"sets", "below", "through", "unknown", "exchange", "later"}
+    assert {n for n, f in unit.functions.items() if effects.sets_pointers(f)} == {"exchange", "later"}
     assert {v.name for v in effects.of(unit.functions["below"]).assigned} == {"k"}
     blocks = {name for name, function in unit.functions.items() if effects.is_block(function)}
     assert blocks == stores | {"table"}

@@ -111,3 +111,34 @@ def test_switch(cases: str, expected: str) -> None:
 def test_refused(body: str, reason: str) -> None:
     code = f"void f(int n, int m, double *a, int *k) {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
     assert any(reason in r.reason for r in read(code).rejections)
+
+
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        ("for (k = 0, s = 0.5; k < n; k++) s += a[k];", ["s = 0.5", "for k = 0 to n", " s += a[k]"]),
+        ("for (k = 0, s = 1; k < n; k++, s += d) a[k] = s;", ["s = 1", "for k = 0 to n", " a[k] = s", " s += d"]),
+        ("for (int i = 0, j = 5; i < n; ++i) { j = (j + c[i]) % 9; a[i] = j; }", ["j = 5", "for i = 0 to n"]),
+        ("for (k = m = 0; k < n; k++, m += 2) a[m] = 1;", ["for k = 0 to n", " a[2*k] = 1"]),
+    ],
+)
+def test_what_a_header_does_besides_counting(loop: str, expected: list[str]) -> None:
+    code = f"double f(int n, double d, double *a, const int *restrict c) {{ int k, m; double s = 0; {loop} return s; }}"
+    assert lines(nest(code))[: len(expected)] == expected
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (k = 0, s = k; k < n; k++) s += a[k];",
+        "for (k = 0, s = 1; k < n; k++, s += k) a[k] = s;",
+        "for (k = m, m = 1; k < n; k++) a[k] = m;",
+        "for (k = 0, s = 1; k < n; k++, s += d) { if (a[k] < 0) continue; a[k] = s; }",
+        "for (k = 0, s = 1; k < n && s < 9; k++, s += d) a[k] = s;",
+        "for (int i = 0, j = i; i < n; ++i) { j = (j + c[i]) % 9; a[i] = j; }",
+    ],
+)
+def test_what_depends_on_the_iterator_stays_in_the_header(loop: str) -> None:
+    head = "double f(int n, double d, double *a, const int *restrict c) { int k, m = 0; double s = 0;"
+    code = f"{head} {loop} return s; }}"
+    assert not read(code).nests and read(code).rejections
