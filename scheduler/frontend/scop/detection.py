@@ -46,7 +46,7 @@ from scheduler.frontend.c_ast.printing import statements_text
 from scheduler.frontend.c_ast.reject import BREAK_ADVICE, LeftAround, Reject
 from scheduler.frontend.c_ast.scalars import flatten
 from scheduler.frontend.clang.lexical import Lines
-from scheduler.frontend.model import RACE, Function, Rejection, Remainder, Sharing, SourceAssumptions, SourceFile
+from scheduler.frontend.model import Function, Rejection, Remainder, Sharing, SourceAssumptions, SourceFile
 from scheduler.frontend.openmp.constructs import Pragmas
 from scheduler.frontend.openmp.sharing import Marks, marks, sharing
 from scheduler.frontend.openmp.team import check_team
@@ -337,7 +337,7 @@ class Detection:
             return nest
         except Reject as refusal:
             self.found.forget(self._next_name())
-            if calls.repeated and not refusal.reason.startswith(RACE):  # their loops are looked at by themselves
+            if calls.repeated and not span.begin <= refusal.at < span.end:  # it is said of that function
                 raise _repeats(*calls.repeated[0]) from None
             raise self.text.at_call(refusal, calls, span) from None
 

@@ -119,14 +119,14 @@ def test_loops_of_included_files_are_not_looked_at_by_themselves(tmp_path: Path)
     ("body", "reasons"),
     [
         ("for (int t = 0; t < n; t++) step(a, n);", ["calls 'step' with the same arguments again and again"]),
-        ("for (int s = 0; s < n; s++) for (int t = 0; t < n; t++) { step(a, n); puts(a); }", ["calls 'step'"] * 2),
-        ("for (int t = 0; t < n; t++) { step(a, n); puts(a); }", ["calls 'step' with the same"]),
+        ("for (int s = 0; s < n; s++) for (int t = 0; t < n; t++) again(a, n);", ["calls 'again'"] * 2),
         ("while (*a > 0) for (int t = 0; t < n; t++) step(a, n);", ["calls 'step' with the same"]),
         ("for (int t = 0; t < n; t++) step(a + t, n);", []),
     ],
 )
 def test_what_needs_nothing_is_no_refusal(body: str, reasons: list[str]) -> None:
-    code = "int puts();\nstatic void step(double *a, int n) { for (int i = 0; i < n; i++) a[i] *= 2; }\n"
+    code = "static void step(double *a, int n) { for (int i = 0; i < n; i++) a[i] *= 2; }\n"
+    code += "static void again(double *a, int n) { for (int i = 0; i < n; i++) a[i] = 2; }\n"
     found = read(f"{code}void f(double *a, int n) {{ {body} }}\n", ())
     assert [r.reason for r in found.rejections] == []
     assert len(found.around) == len(reasons)
