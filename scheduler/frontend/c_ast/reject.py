@@ -15,10 +15,6 @@ class Reject(Exception):
         self.advice = advice
 
 
-RETURN = ("the loop returns from the function", "set a flag or a result and return behind the loop")
-BREAK_ADVICE = "give the loop a fixed number of iterations"
-
-
 class LeftAround(Reject):
     """A loop that stays as it is around others, or calls of functions with others, that are read by themselves: nothing
     is missed by that, and nothing needs to be done."""
@@ -27,7 +23,8 @@ class LeftAround(Reject):
         super().__init__(at, reason, "")
 
 
-RETURN = ("the loop returns from the function", "set a flag or a result and return behind the loop")
+RETURN = "the loop returns from the function"
+RETURN_ADVICE = "set a flag or a result and return behind the loop"
 BREAK_ADVICE = "give the loop a fixed number of iterations"
 ASSERT_ADVICE = "compile with -DNDEBUG, or move the assertion in front of the loop"
 INDEX_ADVICE = "index arrays with integers instead"

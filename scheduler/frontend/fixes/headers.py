@@ -10,14 +10,12 @@ from scheduler.frontend.fixes.model import Edit, Fix
 from scheduler.frontend.fixes.place import Place
 from scheduler.frontend.fixes.syntax import (
     INTEGERS,
-    LOOPS,
     SIGNED,
     Node,
     addressed,
     bare,
     calls,
     changes,
-    is_assignment,
     is_const_number,
     is_local,
     is_steady,
@@ -180,89 +178,6 @@ def _parts(node: Node) -> list[Node]:
     """The parts of comma operators."""
     node = bare(node)
     return [*_parts(node.children[0]), node.children[1]] if operator(node) == "," else [node]
-
-
-def one_iterator(place: Place) -> Iterator[Fix]:
-    """What a header sets and steps beside its iterator is set in front of the loop and stepped at the end of its body:
-    each without effects on the others, and nothing in the body goes on to the next iteration before its end."""
-    parts = _header(place.loop)
-    if parts is None:
-        return
-    init, test, step, body = parts
-    view = place.view
-    counted = [v for v in variables(test) if any(_amount(p, v) is not None for p in _parts(step))]
-    begun = [c.cursor for c in init.children] if init.kind == CursorKind.DECL_STMT else _set(init)
-    iterator = next((v for v in counted if v in begun), None)
-    if iterator is None or _goes_on(body, place.loop) or not view.plain(init.begin, step.end):
-        return
-    if not is_local(iterator) or addressed(place.function, iterator):
-        return
-    steps = _parts(step)
-    others = [p for p in steps if _amount(p, iterator) is None]
-    own = [p for p in steps if _amount(p, iterator) is not None]
-    if len(own) != 1 or any(_names(p, iterator) or calls(p, True) for p in others):
-        return
-    inner = {n.cursor.spelling for n in body.walk() if n.kind.is_declaration() and n.cursor.spelling}
-    if any(view.named(name, p.begin, p.end) for p in others for name in inner):
-        return
-    moved = _starts(place, init, iterator)
-    if moved is None:
-        return
-    start, before = moved
-    edits = [Edit(init.begin, init.end, start), Edit(step.begin, step.end, view.text(own[0]))]
-    last = b" ".join(view.text(p) + b";" for p in others)
-    inside = view.inside(place.loop, last=last) if others else ()
-    around = view.before(place.loop, before) if before else ()
-    title = f"'{iterator.spelling}' alone is in the header"
-    yield from place.fix("one-iterator", title, tuple(edits), inside, around)
-
-
-def _set(init: Node) -> list[Cursor]:
-    found = [bare(p.children[0]) for p in _parts(init) if is_assignment(p)]
-    return [t.cursor.referenced for t in found if t.kind == CursorKind.DECL_REF_EXPR]
-
-
-def _goes_on(node: Node, loop: Node) -> bool:
-    """Whether a `continue` of a loop, or a jump to somewhere, is in its body."""
-    for inner in node.walk():
-        if inner.kind in (CursorKind.GOTO_STMT, CursorKind.LABEL_STMT):
-            return True
-        if inner.kind == CursorKind.CONTINUE_STMT and next(a for a in inner.ancestors() if a.kind in LOOPS) is loop:
-            return True
-    return False
-
-
-def _starts(place: Place, init: Node, iterator: Cursor) -> tuple[bytes, bytes] | None:
-    """What is left of the start of a header, and what comes in front of the loop."""
-    view = place.view
-    if init.kind != CursorKind.DECL_STMT:
-        parts = _parts(init)
-        own = [p for p in parts if is_assignment(p) and refers(bare(p.children[0]), iterator)]
-        others = [p for p in parts if p not in own]
-        if len(own) != 1 or calls(init, True) or any(_names(p, iterator) for p in others):
-            return None
-        set_there = _set(init)
-        if any(_names(own[0].children[1], v) for v in set_there):
-            return None
-        return view.text(own[0]), b" ".join(view.text(p) + b";" for p in others)
-    kept, before, names = b"", [], [c.cursor for c in init.children]
-    for child in init.children:
-        spelled = child.cursor.type.spelling
-        values = [c for c in child.children if c.kind.is_expression()]
-        if len(values) != 1 or "(" in spelled or "[" in spelled or calls(child, True):
-            return None
-        if any(_names(values[0], name) for name in names):
-            return None
-        name = child.cursor.spelling
-        text = f"{spelled}{'' if spelled.endswith('*') else ' '}{name} = ".encode() + view.text(values[0]) + b";"
-        if child.cursor == iterator:
-            kept = text
-            continue
-        outside = (place.function.begin, place.loop.begin), (place.loop.end, place.function.end)
-        if any(view.named(name, *span) for span in outside):
-            return None
-        before.append(text)
-    return (kept, b" ".join(before)) if kept else None
 
 
 def wide_iterator(place: Place) -> Iterator[Fix]:

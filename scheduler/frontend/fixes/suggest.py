@@ -41,7 +41,6 @@ MAKERS: tuple[tuple[str, Maker], ...] = (  # what a reason is like -> what helps
     (r"a loop with != may", headers.not_equal),
     (r"the loop counts with '.*' of type '(?:double|float)'", headers.float_iterator),
     (r"the iterator '.*' is not local", headers.shared_iterator),
-    (r"the loop header sets more than one variable", headers.one_iterator),
     (r"the iterator '.*' may leave the range", headers.wide_iterator),
     (r"an unsigned iterator is always >= 0", headers.wide_iterator),
     (r".*", statements.top_test),

@@ -30,7 +30,7 @@ from scheduler.frontend.c_ast.csyntax import (
 )
 from scheduler.frontend.c_ast.folding import fold, is_null
 from scheduler.frontend.c_ast.jumps import negated, own_jumps
-from scheduler.frontend.c_ast.reject import ASSERT_ADVICE, BREAK_ADVICE, RETURN
+from scheduler.frontend.c_ast.reject import ASSERT_ADVICE, BREAK_ADVICE, RETURN, RETURN_ADVICE
 from scheduler.frontend.c_ast.scalars import flatten
 
 _ENDS = ASSERTIONS | {"abort", "exit", "_exit", "_Exit", "quick_exit", "__builtin_trap", "__builtin_unreachable"}
@@ -57,10 +57,12 @@ class Exits:
         self.unit = unit
         self._never: dict[str, bool] = {}
         self._bodies: dict[str, CFunction] = {}
+        self._labels = False  # in the region
 
     def region(self, stmt: CStmt) -> CStmt:
         """A statement of a region; itself where it holds no such branch. `return`, `goto` and the `break`s of its loops
-        leave it."""
+        leave it, unless `goto` may lead to a label in it."""
+        self._labels = any(isinstance(s, OtherStmt) and s.what == "label" for s in statements(stmt))
         return self._stmt(stmt, 0)
 
     def function(self, function: CFunction) -> CFunction:
@@ -137,8 +139,8 @@ class Exits:
         match last:
             case ReturnStmt(value=value):
                 error = len(body) > 1 or (value is not None and (fold(value) is not None or is_null(value)))
-                return Leave(branch, *RETURN, error, at, branch.end)
-            case JumpStmt(what="goto"):
+                return Leave(branch, RETURN, RETURN_ADVICE, error, at, branch.end)
+            case JumpStmt(what="goto") if not self._labels:
                 return Leave(branch, "the loop contains goto", "use structured loops", True, at, branch.end)
             case JumpStmt(what="break") if depth == 1:
                 return Leave(branch, "the loop contains break", BREAK_ADVICE, len(body) > 1, at, branch.end)

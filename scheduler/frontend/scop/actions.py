@@ -32,7 +32,7 @@ from scheduler.frontend.c_ast.csyntax import (
     statements,
     strip,
 )
-from scheduler.frontend.c_ast.reject import BREAK_ADVICE, RETURN, Reject
+from scheduler.frontend.c_ast.reject import BREAK_ADVICE, RETURN, RETURN_ADVICE, Reject
 from scheduler.frontend.c_ast.scalars import has_effect
 from scheduler.frontend.scop import values
 from scheduler.frontend.scop.arrays import innermost, shape_of
@@ -94,7 +94,7 @@ def refuse_statement(stmt: CStmt) -> None:
     at = stmt.begin
     match stmt:
         case ReturnStmt():
-            raise Reject(at, *RETURN)
+            raise Reject(at, RETURN, RETURN_ADVICE)
         case JumpStmt(what=what):
             advice = {
                 "break": BREAK_ADVICE,

@@ -30,6 +30,8 @@ ELSEWHERE = {  # what has no program of its own here, and why
     "define 'f' in the file that calls it": "of several files: below",
     "rename one of them": "two variables of one name, which functions put in place of calls avoid",
     "check its bounds": "assumptions that contradict each other",
+    "write { and } around it": "of rounds, without which the loop is then read",
+    "let the loop count to a number that is computed in front of it": "of rounds, too",
     "turn it into an if around the rest of the body": "what is left of `continue` where it cannot be read",
 }
 IDS = [f"{k}-{re.sub(r'[^a-z]+', '-', row.advice.lower())[:40]}" for k, row in enumerate(ADVICE)]
@@ -134,7 +136,12 @@ def test_what_needs_nothing_is_no_refusal(body: str, reasons: list[str]) -> None
 
 
 _TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in ROOT.rglob("*.py")}
-_PASSED_ON = {"advice", "refusal.advice", "spelled(refusal.advice)"}  # where a refusal is made of another one
+_PASSED_ON = {
+    "advice",
+    "leave.advice",
+    "refusal.advice",
+    "spelled(refusal.advice)",
+}  # where a refusal is made of another one
 
 
 def _advice(path: Path) -> Iterator[re.Pattern[str]]:
@@ -142,7 +149,7 @@ def _advice(path: Path) -> Iterator[re.Pattern[str]]:
     for node in ast.walk(_TREES[path]):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or len(node.args) < 3:
             continue
-        if node.func.id in ("Reject", "Rejection"):
+        if node.func.id in ("Reject", "Rejection", "Leave"):
             found = list(_texts(path, node.args[2]))
             assert found or ast.unparse(node.args[2]) in _PASSED_ON, f"{path}:{node.lineno}"
             yield from found
