@@ -32,3 +32,21 @@ def test_a_variable_of_the_function_between_loops_that_have_their_own() -> None:
     found = read(HEAD + "double f(double t) {\n  int i, j;\n" + body + "return t;\n}\n")
     (nest,) = found.nests
     assert {a.name: a.scope for a in nest.arrays if a.name[0] == "t"} == {"t": None, "t_2": "j", "t_3": "j_2"}
+
+
+def test_iterators_that_have_their_last_values_behind_the_loop() -> None:
+    loop = "for (i = 0; i < n; i++) x[i] += 1;\n"
+    for pragma, used in (
+        ("parallel for lastprivate(i)", True),
+        ("parallel for simd", True),
+        ("simd", True),
+        ("parallel for", False),
+    ):
+        for behind in ("y[0] = i;", "for (int k = 0; k < n; k++) y[k] += i;"):
+            code = f"int i = 3;\n#pragma omp {pragma}\n{loop}{behind}\n"
+            found = read(HEAD + "void f(void) {\n" + code + "}\n")
+            reasons = [r.reason for r in found.rejections]
+            assert reasons == (["the iterator 'i' is used behind the loop"] if used else []), pragma
+    for pragma in ("parallel for lastprivate(i)", "parallel for simd", "simd"):
+        found = read(HEAD + f"void f(void) {{\nint i;\n#pragma omp {pragma}\n{loop}}}\n")
+        assert found.nests and not found.rejections
