@@ -171,8 +171,8 @@ def volatile_local(place: Place) -> Iterator[Fix]:
         return
     view, function = place.view, place.function
     body = view.text(function)
-    taken = re.search(rb"&\s*\(*\s*" + re.escape(variable.spelling.encode()) + rb"(?!\w)", body)
-    taken = taken or addressed(function, variable)  # be it by a macro
+    written = re.search(rb"&\s*\(*\s*" + re.escape(variable.spelling.encode()) + rb"(?!\w)", body)
+    taken = written is not None or addressed(function, variable)  # be it by a macro
     called = " ".join(n.cursor.spelling for n in calls(function))
     odd = re.search(rb"setjmp|vfork|getcontext|\basm\b|__asm", body + called.encode())
     match = re.match(rb"(.*?)\bvolatile\s+", view.text(statement), re.DOTALL)

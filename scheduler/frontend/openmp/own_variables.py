@@ -32,8 +32,8 @@ from scheduler.frontend.c_ast.scalars import (
 )
 from scheduler.frontend.model import RACE
 from scheduler.frontend.openmp.constructs import Pragmas
-from scheduler.frontend.openmp.pragmas import OF_LOOPS, OWN, SHARING, listed
-from scheduler.frontend.openmp.sharing import Marks, depth
+from scheduler.frontend.openmp.pragmas import OF_LOOPS, OWN, SHARING, collapse, listed
+from scheduler.frontend.openmp.sharing import Marks
 from scheduler.frontend.openmp.team import Dead, check_carried, check_same, run_by_all
 
 
@@ -66,7 +66,7 @@ def owned_variables(
         inside = declared_inside((stmt,))
         used = {v for v in mentioned(stmt) if v not in inside}
         named = {clause: {n for p in directives for n in listed(p, clause)} for clause in OWN}
-        iterators = _collapsed(stmt, max(depth(p) for p in directives))
+        iterators = _collapsed(stmt, max(collapse(p) for p in directives))
         if any("simd" in p.name for p in directives):  # these have their last values behind the loop
             handed_on = iterators
         else:

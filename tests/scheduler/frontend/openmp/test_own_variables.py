@@ -50,3 +50,16 @@ def test_iterators_that_have_their_last_values_behind_the_loop() -> None:
     for pragma in ("parallel for lastprivate(i)", "parallel for simd", "simd"):
         found = read(HEAD + f"void f(void) {{\nint i;\n#pragma omp {pragma}\n{loop}}}\n")
         assert found.nests and not found.rejections
+
+
+def test_a_loop_that_collapse_takes_in_is_not_read_alone() -> None:
+    """Without it the pragma would have too few loops; a loop inside of these may be read."""
+    again = "#pragma omp declare reduction(my : double : omp_out += omp_in)\n"
+    pragma = "double s = 0; int i, j, k;\n#pragma omp parallel for collapse(2) reduction(my: s)\n"
+    loops = "for (i = 0; i < n; i++) for (j = 0; j < n; j++) "
+    found = read(HEAD + again + "double f(void) {\n" + pragma + loops + "s += A[i][j];\nreturn s; }\n")
+    assert not found.nests
+    assert "the loop is one that collapse takes into the one around it" in [r.reason for r in found.rejections]
+    inner = "{ double t = 0; for (int m = 0; m < n; m++) t += A[i][m] * A[m][j]; s += t; }\n"
+    found = read(HEAD + again + "double f(void) {\n" + pragma + loops + inner + "return s; }\n")
+    assert len(found.nests) == 1
