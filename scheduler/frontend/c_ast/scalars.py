@@ -100,11 +100,12 @@ def access_path(expr: CExpr) -> Path | None:
     return None if variable is None else (variable, tuple(path))
 
 
-def changed_paths(stmt: CStmt, cache: dict[int, dict[Path, int]]) -> dict[Path, int]:
-    """What a statement assigns, and where first. The cache is good for one file."""
+def changed_paths(stmt: CStmt, cache: dict[int, tuple[CStmt, dict[Path, int]]]) -> dict[Path, int]:
+    """What a statement assigns, and where first. The cache is good for one file: it keeps its statements, be they
+    copies that nothing else holds, so that no other one gets the identity of one of them."""
     known = cache.get(id(stmt))
     if known is not None:
-        return known
+        return known[1]
     found: dict[Path, int] = {}
     for whole in own_expressions(stmt):
         for expr in subexpressions(whole):
@@ -115,7 +116,7 @@ def changed_paths(stmt: CStmt, cache: dict[int, dict[Path, int]]) -> dict[Path, 
     for inner in inner_statements(stmt):
         for path, at in changed_paths(inner, cache).items():
             found.setdefault(path, at)
-    cache[id(stmt)] = found
+    cache[id(stmt)] = stmt, found
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from scheduler.frontend.clang.libclang import CursorKind
 from scheduler.frontend.fixes.model import Edit, Fix
 from scheduler.frontend.fixes.place import Place
-from scheduler.frontend.fixes.syntax import LOOPS, bare, calls, changes, is_body, variables
+from scheduler.frontend.fixes.syntax import LOOPS, bare, calls, changes, is_body, means_another, variables
 
 
 def branch_array(place: Place) -> Iterator[Fix]:
@@ -29,6 +29,7 @@ def branch_array(place: Place) -> Iterator[Fix]:
         return
     view, name = place.view, variable.cursor.spelling
     outside = view.named(name, loop.begin, block.begin) or view.named(name, block.end, loop.end)
+    outside |= means_another(place.function, variable.cursor)
     end = view.finish(declaration)
     if outside or not view.plain(declaration.begin, end) or variable.cursor.storage_class.name not in ("NONE", "AUTO"):
         return

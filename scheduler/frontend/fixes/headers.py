@@ -157,7 +157,9 @@ def shared_iterator(place: Place) -> Iterator[Fix]:
     if parts is None or variable is None or variable.type.is_volatile_qualified():
         return
     init = bare(parts[0])
-    set_here = operator(init) == "=" and refers(bare(init.children[0]), variable)
+    set_here = (
+        operator(init) == "=" and refers(bare(init.children[0]), variable) and not _names(init.children[1], variable)
+    )
     view, name = place.view, variable.spelling
     if not set_here or variable.storage_class != StorageClass.STATIC or variable.linkage.name != "INTERNAL":
         return

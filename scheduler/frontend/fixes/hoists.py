@@ -15,12 +15,14 @@ from scheduler.frontend.fixes.place import Place
 from scheduler.frontend.fixes.syntax import (
     INTEGERS,
     Node,
+    addressed,
     bare,
     calls,
     changes,
     declared_in,
     is_assignment,
     is_local,
+    means_another,
     operator,
     outer,
     references,
@@ -39,6 +41,7 @@ def _moved_declaration(place: Place, kind: str, title: str) -> Iterator[Fix]:
     variable, block, view = declaration.children[0], declaration.parent, place.view
     name, end = variable.cursor.spelling, view.finish(declaration)
     outside = view.named(name, place.function.begin, block.begin) or view.named(name, block.end, place.function.end)
+    outside |= means_another(place.function, variable.cursor)
     if outside or block.kind != CursorKind.COMPOUND_STMT or not view.plain(declaration.begin, end):
         return
     named = (CursorKind.DECL_REF_EXPR, CursorKind.CALL_EXPR, CursorKind.TYPE_REF)
@@ -168,8 +171,10 @@ def volatile_local(place: Place) -> Iterator[Fix]:
         return
     view, function = place.view, place.function
     body = view.text(function)
-    taken = re.search(rb"&\s*\(*\s*" + re.escape(variable.spelling.encode()) + rb"(?!\w)", body)
-    odd = re.search(rb"setjmp|vfork|getcontext|\basm\b|__asm", body)
+    written = re.search(rb"&\s*\(*\s*" + re.escape(variable.spelling.encode()) + rb"(?!\w)", body)
+    taken = written is not None or addressed(function, variable)  # be it by a macro
+    called = " ".join(n.cursor.spelling for n in calls(function))
+    odd = re.search(rb"setjmp|vfork|getcontext|\basm\b|__asm", body + called.encode())
     match = re.match(rb"(.*?)\bvolatile\s+", view.text(statement), re.DOTALL)
     kind = variable.type.get_canonical().kind
     if taken or odd or match is None or "*" in variable.type.spelling or not view.plain(statement.begin, statement.end):

@@ -143,6 +143,8 @@ def statement_expression(place: Place) -> Iterator[Fix]:
     whole = statement.begin, place.view.finish(statement)
     if calls(block) or hidden or last is None or not last.kind.is_expression() or not place.view.plain(*whole):
         return
+    if operator(last) == ",":  # it binds weaker than the assignment
+        return
     if any(n.kind in (CursorKind.GOTO_STMT, CursorKind.RETURN_STMT) for n in block.walk()):
         return
     head = place.view.content[statement.begin : statement.children[1].begin]
@@ -236,12 +238,21 @@ def by_name(place: Place) -> Iterator[Fix]:
     text = re.escape(name.encode())
     sets = re.findall(rb"(?<!\w)" + text + rb"\s*\)*\s*(?:\([^;{}]*\)\s*)?=(?!=)", place.view.content)
     shadowed = any(n.kind.is_declaration() and n.cursor.spelling == function for n in place.function.walk())
+    macro = re.search(rb"#\s*define\s+" + re.escape(function.encode()) + rb"\b", place.view.content) is not None
+    heads = [
+        place.view.content[f.begin : f.children[-1].begin]
+        for f in place.view.functions
+        if f.cursor.spelling == function
+    ]
+    shadowed |= macro or any(b";" in head for head in heads)  # parameters declared behind the list convert no arguments
     changed = len(sets) != 1 or any(changes(f, pointer) for f in place.view.functions) or place.view.shared(pointer)
     if changed or shadowed or not place.view.plain(callee.begin, callee.end):
         return
     edits = [Edit(callee.begin, callee.end, function.encode())]
     if len(re.findall(rb"(?<!\w)" + text + rb"(?!\w)", place.view.content)) == 2:  # nobody would use it any more
         begin, end = pointer.extent.start.offset, pointer.extent.end.offset
+        if b"," in place.view.content[begin : pointer.location.offset]:  # others are declared with it
+            return
         alone = re.compile(rb"[ \t]*\r?\n").match(place.view.content, end + 1)
         whole = alone is not None and place.view.content[begin - 1 : begin] in (b"", b"\n")
         if place.view.content[end : end + 1] != b";" or not place.view.plain(begin, end):

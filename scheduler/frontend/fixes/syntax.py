@@ -182,6 +182,12 @@ def addressed(function: Node, declaration: Cursor) -> bool:
     return any(refers(t, declaration) for t in taken)
 
 
+def means_another(function: Node, declaration: Cursor) -> bool:
+    """Whether the name of a variable stands for another one somewhere in a function, be it in what macros stand for."""
+    named = (n for n in function.walk() if n.kind == CursorKind.DECL_REF_EXPR)
+    return any(n.cursor.spelling == declaration.spelling and not refers(n, declaration) for n in named)
+
+
 def is_body(node: Node) -> bool:
     """Whether a node is a statement of its own: in a list, or the body of another one."""
     parent = node.parent

@@ -36,6 +36,7 @@ from scheduler.frontend.openmp.pragmas import (
     SHARING,
     STANDALONE,
     Pragma,
+    collapse,
     is_harmless,
     listed,
     pragma,
@@ -64,6 +65,7 @@ class Pragmas:
     unit: Unit
     of: dict[int, list[Pragma]] = field(default_factory=dict)  # offset of the next token -> pragmas
     around: list[Around] = field(default_factory=list)
+    collapsed: int = 0  # the loop around has a pragma that is about so many more, in each other
     _tainted: set[Variable] | None = None
 
     def __post_init__(self) -> None:
@@ -178,8 +180,13 @@ class Pragmas:
     @contextmanager
     def iterating(self, stmt: ForStmt) -> Iterator[None]:
         """While the body of a loop is looked at."""
-        with self._within([Around("thread", (p.begin, p.end)) for p in self.attached(stmt) if p.name in SHARING]):
-            yield
+        own, outer = [p for p in self.attached(stmt) if p.name in OF_LOOPS], self.collapsed
+        self.collapsed = max(outer - 1, *(collapse(p) - 1 for p in own), 0)
+        try:
+            with self._within([Around("thread", (p.begin, p.end)) for p in own if p.name in SHARING]):
+                yield
+        finally:
+            self.collapsed = outer
 
     @contextmanager
     def _within(self, found: Iterable[Around]) -> Iterator[None]:

@@ -32,8 +32,8 @@ from scheduler.frontend.c_ast.scalars import (
 )
 from scheduler.frontend.model import RACE
 from scheduler.frontend.openmp.constructs import Pragmas
-from scheduler.frontend.openmp.pragmas import OF_LOOPS, OWN, SHARING, listed
-from scheduler.frontend.openmp.sharing import Marks, depth
+from scheduler.frontend.openmp.pragmas import OF_LOOPS, OWN, SHARING, collapse, listed
+from scheduler.frontend.openmp.sharing import Marks
 from scheduler.frontend.openmp.team import Dead, check_carried, check_same, run_by_all
 
 
@@ -66,8 +66,13 @@ def owned_variables(
         inside = declared_inside((stmt,))
         used = {v for v in mentioned(stmt) if v not in inside}
         named = {clause: {n for p in directives for n in listed(p, clause)} for clause in OWN}
-        iterators = _collapsed(stmt, max(depth(p) for p in directives))
-        mine = {v for v in used if v.whole.name in named["private"] | named["linear"]} | (iterators & used)
+        iterators = _collapsed(stmt, max(collapse(p) for p in directives))
+        if any("simd" in p.name for p in directives):  # these have their last values behind the loop
+            handed_on = iterators
+        else:
+            handed_on = {v for v in iterators if v.whole.name in named["lastprivate"] | named["linear"]}
+        iterators = iterators - handed_on
+        mine = {v for v in used if v.whole.name in named["private"] | named["linear"]} - handed_on | (iterators & used)
         for variable in sorted(used, key=lambda v: v.name):
             if variable.whole.name in named["firstprivate"] and variable in written:
                 mine.add(variable)
@@ -83,7 +88,7 @@ def owned_variables(
                 check_same(function, stmt, used, own_of_threads - mine, tainted)
                 carried = (used - mine) & own_of_threads & written_variables(shared).keys()
                 check_carried(dead, stmt, carried, named["reduction"])
-            _check_scalars(held, stmt, used - mine - own_of_threads, named, found)
+            _check_scalars(held | handed_on, stmt, used - mine - own_of_threads, named, found)
     fresh = {
         key: {v: replace(v, storage="local", init=None, init_text="") for v in mine} for key, mine in owned.items()
     }

@@ -157,6 +157,11 @@ def listed(found: Pragma, clause: str) -> Iterator[str]:
         yield from (name.partition("[")[0].strip() for name in parts(names))
 
 
+def collapse(found: Pragma) -> int:
+    """How many loops a pragma is about."""
+    return max((int(a) for a in found.arguments("collapse") if a.isdigit()), default=1)
+
+
 def parts(names: str) -> list[str]:
     """Split at commas outside of brackets."""
     parts, depth = [""], 0

@@ -38,6 +38,7 @@ from scheduler.frontend.openmp.pragmas import (
     SHARING,
     UNDERSTOOD,
     Pragma,
+    collapse,
     listed,
     parts,
 )
@@ -90,6 +91,8 @@ def marks(pragmas: Pragmas, region: tuple[CStmt, ...]) -> Marks:
     foreign = next((a.kind for a in pragmas.around if a.kind not in ("team", "thread")), None)
     if foreign is not None:
         raise Reject(region[0].begin, f"the loop stands in '{foreign}'", _ADVICE)
+    if pragmas.collapsed:
+        raise Reject(region[0].begin, "the loop is one that collapse takes into the one around it", _ADVICE)
     found = Marks(context=pragmas.around[-1].kind if pragmas.around else "")
     begun = {s.begin for s in _outermost(region)}
     for own in pragmas.between(region[0].begin, region[-1].end):
@@ -195,7 +198,7 @@ def sharing(
                 position,
                 " ".join(dict.fromkeys(word for p in directives for word in p.name.split())),
                 tuple(c for p in directives for c in _kept(p, nest)),
-                max(depth(p) for p in directives),
+                max(collapse(p) for p in directives),
                 sums,
                 tuple(names[n] for p in directives for n in listed(p, "lastprivate") if n in names),
             )
@@ -209,11 +212,6 @@ def sharing(
             if isinstance(e, Set | Step) and begin <= e.at < end and (v := _stored(e)) is not None and v in by_variable
         }
     return Sharing(tuple(shared), found.context, tuple(sorted(reordered & known)), protected, tuple(hints))
-
-
-def depth(found: Pragma) -> int:
-    """How many loops a pragma is about."""
-    return max((int(a) for a in found.arguments("collapse") if a.isdigit()), default=1)
 
 
 def _stored(expr: Set | Step) -> Variable | None:

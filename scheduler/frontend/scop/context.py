@@ -31,6 +31,7 @@ from scheduler.frontend.c_ast.csyntax import (
 from scheduler.frontend.c_ast.folding import known_value
 from scheduler.frontend.c_ast.liveness import Frame
 from scheduler.frontend.c_ast.reject import Reject
+from scheduler.frontend.c_ast.scalars import Path
 from scheduler.frontend.clang.lexical import Lines
 from scheduler.frontend.passes.exits import Exits
 from scheduler.ir.names import ascii_name, free_name
@@ -45,7 +46,7 @@ class Work:
     file_limit: int = 250_000
     region: int = 0
     file: int = 0
-    changes: dict[int, dict[tuple[Variable, tuple[str, ...]], int]] = field(default_factory=dict)  # of `changed_paths`
+    changes: dict[int, tuple[CStmt, dict[Path, int]]] = field(default_factory=dict)  # of `changed_paths`
     magnitudes: Magnitudes | None = None  # of the variables of the file, where somebody asked
 
     def spend(self, steps: int, at: int) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scheduler.frontend.c_ast.csyntax import INT, CStmt, ExprStmt, Lit, Ref, Set, Variable
+from scheduler.frontend.c_ast.scalars import Path, changed_paths
 from scheduler.ir.nest import LoopNest, Storage
 from tests.scheduler.frontend.support import lines, nest, read
 
@@ -141,3 +143,12 @@ def test_dead_behind_labels(code: str, dead: bool) -> None:
         {code.replace("LOOP", loop)} }}"""
     found = next(n for n in read(text).nests if any(x.name == "b" for x in n.arrays))
     assert (found.array("t").storage == Storage.PRIVATE) is dead
+
+
+def test_what_statements_change_that_are_gone() -> None:
+    """A copy may stand in memory where one stood that was given up."""
+    cache: dict[int, tuple[CStmt, dict[Path, int]]] = {}
+    for number in range(200):
+        variable = Variable(f"x{number}", INT, "local", number)
+        setting = Set("=", Ref(variable, INT, number), Lit("1", 1, INT, number), INT, number)
+        assert changed_paths(ExprStmt(setting, number, number + 1), cache) == {(variable, ()): number}
