@@ -42,12 +42,14 @@ class Owned:
     """The outside variables that each iteration of a loop has its own of: in `region`, a copy, they are variables that
     occur in that loop alone.
 
-    `only_openmp`: without OpenMP one of these would have another value behind the loop.
+    `only_openmp`: without OpenMP one of these would have another value behind the loop. `given`: those that have a
+    value at first (firstprivate, linear).
     """
 
     region: tuple[CStmt, ...]
     loops: Mapping[Variable, ForStmt]
     only_openmp: bool
+    given: frozenset[Variable]
 
 
 def owned_variables(
@@ -99,8 +101,10 @@ def owned_variables(
     region = tuple(copies.stmt(stmt, same) for stmt in region)
     found.replace(copies.loops)
     loops = {new: copies.loops[key] for key, each in fresh.items() for new in each.values()}
+    pragmas_of_loops = [p for _, own in found.loops.values() for p in own]
+    valued = {name for p in pragmas_of_loops for clause in ("firstprivate", "linear") for name in listed(p, clause)}
     only_openmp |= any(sequence_use(v, region, False) == "read" for v in same)
-    return Owned(region, loops, only_openmp)
+    return Owned(region, loops, only_openmp, frozenset(v for v in loops if v.whole.name in valued))
 
 
 def _reference(variable: Variable) -> CExpr:

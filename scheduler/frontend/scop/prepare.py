@@ -72,6 +72,9 @@ def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Ma
             continue
         if owner is not None:
             places = scalars.privatize(variable, scalars.loop_body(owner), owner)
+            if places is None and variable in private.given:
+                reason = f"iterations hand '{variable.name}' on, of which each thread has its own"
+                raise Reject(changes[variable], reason, "make it a function of the iterator")
             if places is None:
                 reason = f"an iteration reads '{variable.name}', which is private, before it sets it"
                 raise Reject(changes[variable], f"{RACE}{reason}", "set it first in every iteration")

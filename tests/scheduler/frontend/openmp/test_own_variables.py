@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.scheduler.frontend.support import read
 
 HEAD = "double x[100], y[100], A[100][100]; int n;\n"
@@ -63,3 +65,10 @@ def test_a_loop_that_collapse_takes_in_is_not_read_alone() -> None:
     inner = "{ double t = 0; for (int m = 0; m < n; m++) t += A[i][m] * A[m][j]; s += t; }\n"
     found = read(HEAD + again + "double f(void) {\n" + pragma + loops + inner + "return s; }\n")
     assert len(found.nests) == 1
+
+
+@pytest.mark.parametrize("clause", ["firstprivate(t)", "linear(t)"])
+def test_what_has_a_value_at_first_is_no_race(clause: str) -> None:
+    body = f"#pragma omp parallel for {clause}\nfor (i = 0; i < n; i++) {{ x[i] = t; t += 1; }}\n"
+    found = read(HEAD + "void f(int t) {\n  int i;\n" + body + "\n}\n")
+    assert [r.reason for r in found.rejections] == ["iterations hand 't' on, of which each thread has its own"]
