@@ -21,6 +21,7 @@ from scheduler.frontend.c_ast.clone import Cloner
 from scheduler.frontend.c_ast.csyntax import (
     INT,
     Bin,
+    CCall,
     CExpr,
     Compound,
     Cond,
@@ -39,6 +40,7 @@ from scheduler.frontend.c_ast.csyntax import (
     Set,
     Step,
     Un,
+    Unit,
     Variable,
     all_expressions,
     statements,
@@ -128,7 +130,7 @@ def by_rounds(
     phases = _Phases.of(body, count)
     if not _follow(loop, body):
         body = _Body(body.stmts)
-    elif not _steady(loop, body, calls.unit.dialect.untyped):
+    elif not _steady(loop, body, calls.unit):
         return None
     first: dict[Place, Value] = {}
     for place, shown in body.shown.items():
@@ -220,6 +222,8 @@ def _phase(expr: CExpr, own: Variable) -> tuple[int, int] | None:
         number, more = strip(number.left), added
     if not isinstance(number, Ref) or number.var is not own or divisor is None or divisor < 2:
         return None
+    if more and expr.left.ctype.name.startswith("unsigned") and divisor & (divisor - 1):
+        return None  # where the sum wraps around, the remainder is another one
     return more, divisor
 
 
@@ -379,19 +383,46 @@ def _done(held: Held, op: str, number: int) -> Held | None:
     return Held(held.place) if (held.op, held.number) == (op, number) else None
 
 
-def _steady(loop: ForStmt, body: _Body, untyped: bool) -> bool:
+def _unqualified(ctype: CType) -> str:
+    """`double *` of a `double *const`, as which a member of a `const` structure is read."""
+    words = ctype.name
+    while (less := words.removesuffix("const").removesuffix("restrict").rstrip()) != words and less.endswith("*"):
+        words = less
+    return words
+
+
+def _called(stmt: CStmt, unit: Unit) -> list[CExpr]:
+    """The expressions of the functions that are called, and of those that they call."""
+    found: list[CExpr] = []
+    seen: set[str] = set()
+    waiting = [*all_expressions(stmt)]
+    while waiting:
+        expr = waiting.pop()
+        function = unit.functions.get(expr.name) if isinstance(expr, CCall) else None
+        if function is not None and function.name not in seen:
+            seen.add(function.name)
+            inner = [*all_expressions(function.body)]
+            found += inner
+            waiting += inner
+    return found
+
+
+def _steady(loop: ForStmt, body: _Body, unit: Unit) -> bool:
     """Nothing but the assignments that are followed changes what the places mean, under whatever name."""
     followed = {id(each) for stmt in body.stmts for each in _sets(stmt) if _place(each.left) in body.targets}
     lasting = all(map(_is_own, body.targets))
-    if not lasting and untyped:
+    if not lasting and unit.dialect.untyped:
         return False
     header = [e for e in (loop.condition, loop.increment) if e is not None]
     header += list(all_expressions(loop.init)) if loop.init is not None else []
     if any(_place(e) in body.targets for h in header for e in subexpressions(h)):
         return False
-    names = {shown.ctype.name for place, shown in body.shown.items() if place in body.targets}
+    names = {_unqualified(shown.ctype) for place, shown in body.shown.items() if place in body.targets}
     members = {path[-1].lstrip("->.") for _, path in body.targets if path}
-    for expr in all_expressions(loop):
+    inside = [] if lasting else _called(loop, unit)
+    if any(_place(e) in body.targets for e in inside if isinstance(e, Ref)):
+        return False  # each copy of the loop's body would need a copy of the function
+    for expr in (*all_expressions(loop), *inside):
         target = expr.left if isinstance(expr, Set) else expr.operand if isinstance(expr, Step) else None
         if target is not None and id(expr) not in followed:
             whole = target.ctype.kind in ("pointer", "record")
@@ -403,7 +434,7 @@ def _steady(loop: ForStmt, body: _Body, untyped: bool) -> bool:
             named = _place(expr.operand)
             if named is not None and any(_leads(named, place) for place in body.targets):
                 return False
-        if lasting or expr.ctype.name not in names or (own := _place(expr)) in body.targets:
+        if lasting or _unqualified(expr.ctype) not in names or (own := _place(expr)) in body.targets:
             continue
         exposed = [place for place in body.targets if not _is_own(place)]
         if own is not None and all(own[0] is root and own[1][:-1] == path[:-1] for root, path in exposed):

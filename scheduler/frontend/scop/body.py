@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from scheduler.frontend.c_ast.csyntax import (
     INT,
+    Bin,
     CExpr,
+    Cond,
     CStmt,
     DeclStmt,
     ExprStmt,
@@ -140,9 +142,17 @@ def _check_bound_reads(ctx: Context, stmt: ForStmt) -> None:
         return
     changes = changed_paths(stmt.body, ctx.work.changes)
     fixed: set[int] = set()  # what is read in front of the nest, where stores that could change it are tested for
+    sometimes: set[int] = set()  # what C may not evaluate
     for expr in subexpressions(stmt.condition):
-        if isinstance(expr, Member) and expr.arrow and parameter(ctx, expr) is not None:
-            fixed |= {id(part) for part in subexpressions(expr)}
+        lazy: tuple[CExpr, ...] = (expr.then, expr.orelse) if isinstance(expr, Cond) else ()
+        if isinstance(expr, Bin) and expr.op in ("&&", "||"):
+            lazy = (expr.right,)
+        sometimes |= {id(part) for each in lazy for part in subexpressions(each)}
+    for expr in subexpressions(stmt.condition):
+        if isinstance(expr, Member) and expr.arrow:
+            with ctx.within(ctx.domain.inexact() if id(expr) in sometimes else ctx.domain):
+                known = parameter(ctx, expr) is not None
+            fixed |= {id(part) for part in subexpressions(expr)} if known else set()
         path = access_path(expr) if isinstance(expr, Ref | Member) and id(expr) not in fixed else None
         if path is not None and path in changes and ctx.active(path[0]) is None:
             name = ".".join((path[0].name, *path[1]))

@@ -105,7 +105,14 @@ def _choice(ctx: Context, expr: Cond) -> tuple[str, tuple[Affine, ...]]:
 
 def condition(ctx: Context, expr: CExpr, holds: bool = True) -> Dnf:
     """An affine condition (or its negation) in disjunctive normal form. Raises NotAffine."""
-    expr = tested(ctx, strip(expr))
+    expr = strip(expr)
+    if isinstance(expr, Bin) and expr.op in ("&&", "||"):
+        left, decides = condition(ctx, expr.left, holds), (expr.op == "&&") == holds
+        reached = left if decides else condition(ctx, expr.left, not holds)
+        with ctx.within(ctx.domain.where(reached[0]) if len(reached) == 1 else ctx.domain.inexact()):
+            right = condition(ctx, expr.right, holds)
+        return _limited(tuple((*a, *b) for a in left for b in right) if decides else (*left, *right))
+    expr = tested(ctx, expr)
     if is_test(ctx, expr):
         given = exact(ctx, expr)
         return ((Constraint(given - 1 if holds else -given),),)
@@ -115,14 +122,8 @@ def condition(ctx: Context, expr: CExpr, holds: bool = True) -> Dnf:
             return condition(ctx, inlined, holds)
     if isinstance(expr, Un) and expr.op == "!":
         return condition(ctx, expr.operand, not holds)
-    if isinstance(expr, Bin):
-        if expr.op in ("&&", "||"):
-            left, right = condition(ctx, expr.left, holds), condition(ctx, expr.right, holds)
-            if (expr.op == "&&") == holds:
-                return _limited(tuple((*a, *b) for a in left for b in right))
-            return _limited((*left, *right))
-        if expr.op in ("<", "<=", ">", ">=", "==", "!="):
-            return _comparison(ctx, expr, holds)
+    if isinstance(expr, Bin) and expr.op in ("<", "<=", ">", ">=", "==", "!="):
+        return _comparison(ctx, expr, holds)
     if not is_integer(expr.ctype.name):
         raise NotAffine
     if isinstance(expr, Bin) and expr.op in ("%", "&"):

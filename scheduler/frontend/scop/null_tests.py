@@ -23,9 +23,11 @@ def tested(ctx: Context, expr: CExpr) -> CExpr:
             if is_null(left) or is_null(right):
                 given = _given(ctx, left if is_null(right) else right)
                 return _not(given) if op == "==" else given
-        case Bin(op="&&" | "||", left=left, right=right):
-            first, second = (_given(ctx, e) if _is_pointer(e) else e for e in (left, right))
-            return expr if first is left and second is right else replace(expr, left=first, right=second)
+        case Bin(op="&&" | "||", left=left, right=right) if _is_pointer(left) or _is_pointer(right):
+            first = _given(ctx, left) if _is_pointer(left) else left
+            with ctx.within(ctx.domain.inexact()):  # the right one is looked at only where the left one says so
+                second = _given(ctx, right) if _is_pointer(right) else right
+            return replace(expr, left=first, right=second)
         case Cond(condition=condition) if (new := tested(ctx, condition)) is not condition:
             return replace(expr, condition=new)
         case Conv(operand=operand) if expr.ctype.name == "_Bool" and _is_pointer(operand):

@@ -142,12 +142,41 @@ def test_members_that_may_be_others_by_another_name() -> None:
     assert read(code.format("g->cur[i - 1]")).remainders
     assert not read(code.format("g->cur[i - 1] + h->cur[i]")).remainders
     assert not read(code.format("g->cur[i - 1] + w[0][i]")).remainders
+    assert not read(code.format("g->cur[i - 1] + ((const grid *)h)->cur[0]")).remainders
+    const = code.replace("grid *h, double **w", "const grid *h, double *const *w")
+    assert not read(const.format("g->cur[i - 1] + h->cur[0]")).remainders
+    assert not read(const.format("g->cur[i - 1] + w[0][0]")).remainders
     plain = code.format("g->cur[i - 1]").encode()
     request = Request("/t.c", plain, parser_arguments((), "gcc"), 1 << 32, 10, dialect=Dialect(untyped=True))
     untyped = parse(request)
     assert isinstance(untyped, SourceFile) and not untyped.remainders  # a store may change a pointer
     moved = code.format("g->cur[i - 1]").replace("double *tmp", "g = h; double *tmp")
     assert not read(moved).remainders
+
+
+@pytest.mark.parametrize(
+    ("read_by", "function"),
+    [
+        ("at(g, i - 1)", "double at(const grid *s, int i) { return s->cur[i]; }"),
+        ("now(i)", "double now(int i) { return u[i]; }"),
+    ],
+)
+def test_functions_that_read_what_is_exchanged(read_by: str, function: str) -> None:
+    code = f"""typedef struct {{ double *cur, *next; }} grid; double *u, *v; static {function}
+        static double twice(const double *p, int i) {{ return p[i] * 2; }}
+        void f(grid *g, int n, int steps) {{ for (int t = 0; t < steps; t++) {{
+            for (int i = 1; i < n; i++) %s = {read_by}; double *tmp = %s; %s = %s; %s = tmp; }} }}"""
+    names = ("g->cur", "g->next") if "at(" in read_by else ("u", "v")
+    parts = (names[1] + "[i]", names[0], names[0], names[1], names[1])
+    assert not read(code % parts).remainders
+    assert read((code % parts).replace(f"= {read_by};", f"= twice({names[0]}, i);")).remainders
+
+
+def test_steps_whose_sum_wraps_around() -> None:
+    code = """static double b[4][64]; void f(int n, unsigned steps) { for (unsigned t = 1; t < steps; t++)
+        { for (int i = 1; i < n; i++) b[(t + %s) %% %d][i] = b[3][i - 1]; } }"""
+    assert read(code % ("1", 2)).remainders
+    assert not read(code % ("4294967295u", 3)).remainders
 
 
 def test_loops_around_take_no_exchange_that_lasts() -> None:

@@ -142,3 +142,40 @@ def test_the_new_loops_run_with_and_without_the_array(tmp_path: Path) -> None:
         assert ran.returncode == 0, ran.stderr
         outputs.append(ran.stdout)
     assert len(set(outputs)) == 1
+
+
+GUARDED = """#include <stdio.h>
+struct layer { int n; float *gain; };
+static int stop(const struct layer *l, float *restrict y, int n) {
+    for (int i = 0; i < n; i++) { if (!l || l->n < 3) return -1; y[i] = i; } return 0; }
+static int none(const struct layer *l, float *restrict y, int n) {
+    for (int i = 0; i < n; i++) { if (l && !l->gain) return -1; y[i] = i; } return 0; }
+static void pick(const struct layer *l, float *restrict y, int n) {
+    for (int i = 0; i < n; i++) { if (l && l->n > 3) y[i] = 1; else y[i] = 2; } }
+static void limit(const struct layer *l, float *restrict y, int n) {
+    for (int i = 0; i < (l ? l->n : n); i++) y[i] = i; }
+int main(void) { float y[9] = {0}; struct layer known = {4, y};
+    printf("%d %d ", stop(NULL, y, 9), none(NULL, y, 9)); pick(NULL, y, 9); limit(NULL, y, 5);
+    printf("%g %g ", y[2], y[7]); printf("%d %d ", stop(&known, y, 9), none(&known, y, 9)); pick(&known, y, 9);
+    limit(&known, y, 9); printf("%g %g\\n", y[3], y[7]); }
+"""
+
+
+@pytest.mark.gcc
+def test_a_member_behind_a_test_is_read_only_where_the_test_holds(tmp_path: Path) -> None:
+    source = rewriting.read(tmp_path / "t.c", GUARDED.encode())
+    assert len(source.nests) == 4 and not source.rejections
+    printed = []
+    for content in (GUARDED.encode(), rewriting.identity(source)):
+        (tmp_path / "n.c").write_bytes(content)
+        flags = ["-O1", "-w", "-fopenmp", "-fsanitize=address,undefined", "-fno-sanitize-recover"]
+        subprocess.run(["gcc", *flags, tmp_path / "n.c", "-o", tmp_path / "n", "-lm"], check=True)
+        ran = subprocess.run([tmp_path / "n"], capture_output=True, text=True, env={"ASAN_OPTIONS": "detect_leaks=0"})
+        assert ran.returncode == 0, ran.stderr
+        printed.append(ran.stdout)
+    assert printed[0] == printed[1]
+
+
+@pytest.mark.parametrize("value", ["l && l->gain", "x[i] > 0 && l && l->gain"])
+def test_a_pointer_behind_a_test_of_a_value_is_not_read_ahead(value: str) -> None:
+    assert "may change is NULL" in refusal(HEAD % f"y[i] = {value};").reason
