@@ -90,11 +90,6 @@ class Pragmas:
             if begin < target < end:
                 yield from (p for p in found if p.name not in STANDALONE | {"hint"})
 
-    def may_follow(self, end: int, stmt: CStmt) -> bool:
-        """Whether a statement may be in one region with what ends at `end`: between them are its own pragmas alone."""
-        between = [pragma(d) for d in self.unit.source.written if end <= d.begin < stmt.begin]
-        return all(p is not None and p.name in OF_LOOPS | {"hint", "harmless", "barrier"} for p in between)
-
     def begin(self, stmt: CStmt) -> int:
         """Where the statement begins with its pragmas, and the conditionals around these. Raises Reject."""
         above = [d for d in self.unit.source.written if d.target == stmt.begin]
@@ -162,10 +157,6 @@ class Pragmas:
         """While a statement is looked at: what its constructs (`parallel`, `single`, …) mean for it."""
         with self._within(self._constructs(stmt)):
             yield
-
-    def is_alone(self, stmt: CStmt) -> bool:
-        """Whether constructs stand around a statement that do not around the next one."""
-        return bool(self._constructs(stmt))
 
     def _constructs(self, stmt: CStmt) -> list[Around]:
         found = [Around("thread", (stmt.begin, stmt.begin))] if self.macro_before(stmt) else []

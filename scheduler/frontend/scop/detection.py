@@ -206,14 +206,12 @@ class Detection:
         It ends before a statement that reads an integer scalar set earlier in the run: apart, that is a
         parameter there.
         """
-        if self.pragmas.is_alone(body[first]):
-            return first
         last = first
         counted: set[Variable] = set()
         for position in range(first, min(len(body), first + _MAX_RUN)):
             stmt = body[position]
             if position > first:
-                if not self.pragmas.may_follow(body[position - 1].end, stmt):
+                if self._directive_between(body[position - 1].end, stmt.begin):
                     break
                 if any(statement_use(v, stmt) == "read" for v in counted & mentioned(stmt)):
                     break
@@ -224,6 +222,9 @@ class Detection:
             own = scalars.declared_inside((stmt,))
             counted |= {v for v in scalars.written_variables((stmt,)) if v.ctype.kind == "int" and v not in own}
         return last
+
+    def _directive_between(self, begin: int, end: int) -> bool:
+        return any(begin <= d.begin < end for d in self.unit.source.directives)
 
     def run(self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]) -> None:
         """Read the loops body[first..last] as few regions as possible."""

@@ -59,13 +59,13 @@ def test_macros_and_comments(tmp_path: Path) -> None:
     source = rewriting.read(tmp_path / "program.c", PROGRAM, ("-fopenmp",))
     assert not source.rejections, source.rejections
     shared = [source.sharing[n.name] for n in source.nests if n.name in source.sharing]
-    assert [s.context for s in shared] == ["", "team", "thread"]
-    assert [[(loop.name, loop.collapse) for loop in s.shared] for s in shared] == [
-        [("parallel for", 2), ("parallel for", 1)],
-        [("for", 1), ("for", 1)],
-        [],
+    assert [s.context for s in shared] == ["", "", "team", "team", "thread"]
+    assert [(s.shared[0].name, s.shared[0].collapse) for s in shared[:3]] == [
+        ("parallel for", 2),
+        ("parallel for", 1),
+        ("for", 1),
     ]
-    assert shared[0].shared[1].clauses == ("schedule(static, 16)",)
+    assert shared[1].shared[0].clauses == ("schedule(static, 16)",)
     rewriting.check_runs(source, rewriting.in_threads(source), tmp_path)
 
 

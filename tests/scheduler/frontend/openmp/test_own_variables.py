@@ -8,12 +8,13 @@ from tests.scheduler.frontend.support import read
 
 HEAD = "double x[100], y[100], A[100][100]; int n;\n"
 OWN = "#pragma omp parallel for private(j, t)\nfor (i = 0; i < n; i++) for (j = 0; j < n; j++) "
+TIMES = "for (int k = 0; k < n; k++) {\n"
 FIRST = OWN + "{ t = A[i][j]; x[i] += t; }\n"
 SECOND = OWN + "{ t = x[j]; y[i] += t; }\n"
 
 
 def test_variables_of_two_loops_are_not_the_same_one() -> None:
-    found = read(HEAD + "void f(void) {\n  int i, j; double t;\n" + FIRST + SECOND + "\n}\n")
+    found = read(HEAD + "void f(void) {\n  int i, j; double t;\n" + TIMES + FIRST + SECOND + "}\n}\n")
     (nest,) = found.nests
     assert {a.name: a.scope for a in nest.arrays if a.name[0] == "t"} == {"t": "j", "t_2": "j_2"}
     assert not found.assumptions[nest.name].openmp
@@ -21,7 +22,7 @@ def test_variables_of_two_loops_are_not_the_same_one() -> None:
 
 def test_what_a_loop_has_of_its_own_another_one_does_not_read() -> None:
     """Without OpenMP it would be what the last iteration left."""
-    body = FIRST + "for (i = 0; i < n; i++) y[i] += t;"
+    body = TIMES + FIRST + "for (i = 0; i < n; i++) y[i] += t; }"
     found = read(HEAD + "void f(double t) {\n  int i, j;\n" + body + "\n}\n")
     (nest,) = found.nests
     assert found.assumptions[nest.name].openmp
@@ -30,7 +31,7 @@ def test_what_a_loop_has_of_its_own_another_one_does_not_read() -> None:
 
 def test_a_variable_of_the_function_between_loops_that_have_their_own() -> None:
     """It keeps its value where a loop sets a variable of its own by that name."""
-    body = "t = 1;\n" + FIRST + "for (i = 0; i < n; i++) { t = t + y[i]; x[i] = t; }\n" + SECOND
+    body = TIMES + "t = 1;\n" + FIRST + "for (i = 0; i < n; i++) { t = t + y[i]; x[i] = t; }\n" + SECOND + "}\n"
     found = read(HEAD + "double f(double t) {\n  int i, j;\n" + body + "return t;\n}\n")
     (nest,) = found.nests
     assert {a.name: a.scope for a in nest.arrays if a.name[0] == "t"} == {"t": None, "t_2": "j", "t_3": "j_2"}

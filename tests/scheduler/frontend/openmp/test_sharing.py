@@ -199,33 +199,6 @@ def test_threadprivate() -> None:
     assert "thread-local" in refusal("#pragma omp parallel for\nfor (i = 0; i < n; i++) x[i] = own;", before)
 
 
-OWN = "#pragma omp parallel for private(j, t)\nfor (i = 0; i < n; i++) for (j = 0; j < n; j++) "
-FIRST = OWN + "{ t = A[i][j]; x[i] += t; }\n"
-SECOND = OWN + "{ t = x[j]; y[i] += t; }\n"
-
-
-def test_loops_under_pragmas_of_their_own_are_one_region() -> None:
-    found = only(FIRST + SECOND)
-    assert [s.loop for s in found.shared] == ["i", "i_2"] and found.context == ""
-    found = only(
-        "#pragma omp parallel\n{\n" + (FIRST + "#pragma omp barrier\n" + SECOND).replace("parallel for", "for") + "}"
-    )
-    assert [s.loop for s in found.shared] == ["i", "i_2"] and found.context == "team"
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        FIRST + "#ifdef _OPENMP\n" + SECOND.replace("\n", "\n#endif\n", 1),
-        FIRST + "#pragma omp parallel\n" + SECOND.replace("parallel for", "for"),
-        "#pragma omp single\n" + FIRST.replace("#pragma omp parallel for private(j, t)\n", "") + SECOND,
-    ],
-)
-def test_loops_that_different_constructs_stand_around_are_not(body: str) -> None:
-    found = read(HEAD + "void f(void) {\n  int i, j; double t;\n" + body + "\n}\n")
-    assert [len(nest.body) for nest in found.nests] == [1, 1]
-
-
 CALLED = """static void smooth(double *restrict to, double *restrict from) {
   int i; double t;
 #pragma omp parallel for private(t)
