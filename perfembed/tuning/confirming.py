@@ -22,6 +22,7 @@ from scheduler.codegen.tree.polytree import PolyTree
 from scheduler.errors import SchedulerError
 from scheduler.frontend import Sharing
 from scheduler.ir.tree import statements_below, tree_loops
+from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.search.explorer import Candidate
@@ -119,12 +120,13 @@ class Confirmation:
             outcome.reason = "no schedule was confirmed faster than the original in an interleaved run"
 
     def _untestable(self, scheduled: ScheduledNest) -> str:
-        """Why no code with the tests that it needs in a program can be written; what is measured needs none."""
+        """Why no code with the tests that it needs in a program can be written, for their size; what is measured needs
+        none, and does not know what its arrays are called there, by which other tests succeed."""
         tree = PolyTree(self.replayer.of(scheduled.schedule).model, scheduled.tree)
         try:
             runtime_condition(self.replayer.nest, self.replayer.model, tree)
         except SchedulerError as problem:
-            return str(problem)
+            return str(problem) if isinstance(problem.__cause__, QuotaExceeded) else ""
         return ""
 
     def _unfair(self, comparison: Comparison, scheduled: ScheduledNest) -> str:
