@@ -19,7 +19,7 @@ import perfembed
 from perfembed.errors import EXIT_DONE, EXIT_NOT_READ
 from profilers.contained.scratch import scratch_folder
 from tests.evaluation.large_program import LargeProgram, write_large_program
-from tests.evaluation.startup import COMMAND, Side, failed, used_s
+from tests.evaluation.startup import COMMAND, Meter, Side, failed, used_s
 
 AIMS = {"candidate": 20.0, "inspect": 10.0}
 FLAGS = "-std=gnu11 -D_GNU_SOURCE -O3 -march=native -fopenmp -Iinclude"
@@ -123,7 +123,7 @@ def _measured(side: Side, program: LargeProgram, task: str, bench: LargeBench) -
         cwd=program.folder, env=dict(side.environment), text=True, errors="replace",
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
-        meter = _Meter(process.pid)
+        meter = Meter(lambda: used_s(process.pid), _POLL_S)
         late = threading.Timer(_LIMIT_S, process.kill)
         late.start()
         try:
@@ -144,26 +144,7 @@ def _measured(side: Side, program: LargeProgram, task: str, bench: LargeBench) -
             raise
         finally:
             late.cancel()
-            meter.stop()
+            most_s = meter.stop()
     if process.returncode not in (EXIT_DONE, EXIT_NOT_READ) and task != "candidate":
         raise failed(side, said)
-    return Spent(None if task == "candidate" else time.monotonic() - began, meter.most_s)
-
-
-class _Meter:
-    """Looks at how much processor time a process and those below it have used, until it is told to stop."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self.most_s = 0.0
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._end.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        while not self._end.wait(_POLL_S):
-            self.most_s = max(self.most_s, used_s(self._pid))
+    return Spent(None if task == "candidate" else time.monotonic() - began, most_s)

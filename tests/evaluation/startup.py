@@ -206,7 +206,7 @@ def _measured(side: Side, source: Path) -> Startup:
         cwd=source.parent, env=dict(side.environment), text=True, errors="replace",
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
-        meter = _Meter(process.pid)
+        meter = Meter(lambda: _memory_bytes(process.pid), _POLL_S)
         late = threading.Timer(_LIMIT_S, process.kill)
         late.start()
         try:
@@ -223,7 +223,7 @@ def _measured(side: Side, source: Path) -> Startup:
             raise
         finally:
             late.cancel()
-            memory_bytes = meter.stop()
+            memory_bytes = int(meter.stop())
     if process.returncode != 0 or not (program_s and candidate_s):
         raise failed(side, said or "no candidate was measured")
     return Startup(library_s, help_s, imports_s, program_s, candidate_s, processor_s, memory_bytes)
@@ -256,29 +256,32 @@ def failed(side: Side, said: str) -> EnvironmentMissing:
     )
 
 
-class _Meter:
-    """Looks at how much memory a process has had at most, again and again until it is told to stop.
+class Meter:
+    """Asks again and again until it is told to stop, which gives the most that was answered; None ends it, too."""
 
-    What a parent is told of an ended child counts that one's children, too: compilers.
-    """
-
-    def __init__(self, pid: int) -> None:
-        self._status = Path(f"/proc/{pid}/status")
-        self._most = 0
+    def __init__(self, ask: Callable[[], float | None], every_s: float) -> None:
+        self._ask, self._every_s = ask, every_s
+        self._most = 0.0
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
 
-    def stop(self) -> int:
+    def stop(self) -> float:
         self._end.set()
         self._thread.join()
         return self._most
 
     def _look(self) -> None:
-        while not self._end.wait(_POLL_S):
-            try:
-                lines = self._status.read_text().splitlines()
-            except OSError:
-                return
-            peak = next((line.split()[1] for line in lines if line.startswith("VmHWM:")), None)
-            self._most = max(self._most, int(peak) * 1024) if peak is not None else self._most
+        while not self._end.wait(self._every_s) and (found := self._ask()) is not None:
+            self._most = max(self._most, found)
+
+
+def _memory_bytes(pid: int) -> float | None:
+    """What a process has had at most. What a parent is told of an ended child counts that one's children, too:
+    compilers.
+    """
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024.0 for line in lines if line.startswith("VmHWM:")), 0.0)

@@ -28,6 +28,7 @@ def test_the_program_is_built_and_runs_three_of_its_parts(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.gcc
 def test_this_checkout_beside_itself() -> None:
     said: list[str] = []
     result = run_large(LargeBench(1, ROOT, 0, 60.0, ("inspect",), dict(os.environ)), said.append)

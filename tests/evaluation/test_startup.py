@@ -13,6 +13,7 @@ from tests.test_imports import ROOT
 
 
 @pytest.mark.slow
+@pytest.mark.gcc
 def test_this_checkout_against_itself() -> None:
     said: list[str] = []
     result = run_startup(StartupBench(1, ROOT, 300, dict(os.environ)), said.append)

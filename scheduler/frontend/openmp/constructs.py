@@ -155,10 +155,6 @@ class Pragmas:
     @contextmanager
     def inside(self, stmt: CStmt) -> Iterator[None]:
         """While a statement is looked at: what its constructs (`parallel`, `single`, …) mean for it."""
-        with self._within(self._constructs(stmt)):
-            yield
-
-    def _constructs(self, stmt: CStmt) -> list[Around]:
         found = [Around("thread", (stmt.begin, stmt.begin))] if self.macro_before(stmt) else []
         for own in self.attached(stmt):
             if own.name == "parallel" and not self.around:
@@ -166,7 +162,8 @@ class Pragmas:
             elif own.name not in OF_LOOPS | {"hint", "atomic"}:
                 kind = "thread" if own.name in BLOCKS else f"#pragma {own.text}"
                 found.append(Around(kind, (own.begin, own.end)))
-        return found
+        with self._within(found):
+            yield
 
     @contextmanager
     def iterating(self, stmt: ForStmt) -> Iterator[None]:
